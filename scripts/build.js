@@ -9,11 +9,11 @@ import { build } from 'rolldown';
 const require = createRequire(import.meta.url);
 const root = join(import.meta.dirname, '..');
 const out = join(root, 'dist');
-/** Without types, and with larger files: for `npm run faults`, which builds for each fault. */
+/** A quick build has no types and larger files: for `npm run faults`, which builds for each fault. */
 const isQuick = process.env.LEADPIPE_QUICK_BUILD === 'yes';
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
-// cli-table3 would bring an older one, which measures Arabic, Thai, Hindi and new emoji otherwise than the rest does.
+// cli-table3 would bring an older string-width, which measures Arabic, Thai, Hindi and new emoji differently.
 const oneStringWidth = {
   name: 'one-string-width',
   resolveId: (id, importer = '') =>
@@ -26,9 +26,9 @@ const shared = {
   plugins: [oneStringWidth],
   resolve: {
     alias: {
-      // Of the two builds of undici's parser one is enough: this one runs everywhere.
+      // Only one of the two builds of undici's parser: this one runs everywhere.
       '../llhttp/llhttp_simd-wasm.js': require.resolve('undici/lib/llhttp/llhttp-wasm.js'),
-      // Of the server's two validators the small one: neither is used, since arguments are checked in src/mcp.
+      // The smaller of the server's two validators. Neither is used: arguments are checked in src/mcp.
       '@modelcontextprotocol/server/_shims': join(
         require.resolve('@modelcontextprotocol/server'),
         '../shimsBrowser.mjs',
@@ -39,8 +39,8 @@ const shared = {
     target: 'node20.18',
     define: {
       LEADPIPE_VERSION: JSON.stringify(version),
-      // undici reads the first two, and nothing is read from the environment of a program; with the third, conf
-      // writes the file of keys in place.
+      // undici reads the first two, but the library must read nothing from the environment. With the third, conf would
+      // write the key file in place.
       'process.env.JEST_WORKER_ID': 'undefined',
       'process.env.UNDICI_NO_WASM_SIMD': 'undefined',
       'process.env.SNAP': 'undefined',
@@ -48,7 +48,7 @@ const shared = {
   },
 };
 
-// CommonJS requires Node's modules, and other people's bundlers may put it into an ES module, which has no `require`.
+// Bundlers may put the CommonJS packages into an ES module, which has no `require` for Node's own modules.
 const builtins = {
   name: 'builtins',
   resolveId: (id, _, { kind }) => (kind === 'require-call' && isBuiltin(id) ? `\0builtin:${id}` : null),
@@ -56,7 +56,7 @@ const builtins = {
     id.startsWith('\0builtin:') ? `module.exports = process.getBuiltinModule('${id.slice(9)}');` : null,
 };
 
-// What the command and the library both need is there once, as CommonJS, which Node 20 can load from either.
+// Packages that both the command and the library need: bundled once, as CommonJS, which Node 20 can load from either.
 const packages = {
   'packages/agent': 'undici/lib/dispatcher/agent.js',
   'packages/connect': 'undici/lib/core/connect.js',
@@ -64,7 +64,7 @@ const packages = {
   'packages/ajv-2020': 'ajv/dist/2020.js',
 };
 
-// Names stay as they are, for stack traces that a bug report can be made of.
+// Names are kept, for readable stack traces in bug reports.
 const minify = { mangle: { keepNames: true }, compress: true, codegen: true };
 
 rmSync(out, { recursive: true, force: true });
@@ -80,13 +80,13 @@ const { output } = await build({
     format: 'cjs',
     entryFileNames: '[name].cjs',
     chunkFileNames: 'chunks/[name]-[hash].cjs',
-    // Node's loader of ES modules takes longer to start than most of what it would load.
+    // Starting Node's ES module loader takes longer than loading most of these chunks.
     dynamicImportInCjs: false,
     comments: false,
     minify,
   },
 });
-// Readable, since it is other people's programs whose stack traces lead here.
+// Not minified: stack traces of other programs lead here.
 const library = await build({
   ...shared,
   external: Object.values(packages),
@@ -99,7 +99,7 @@ const library = await build({
     paths: Object.fromEntries(Object.entries(packages).map(([name, id]) => [id, `../${name}.cjs`])),
   },
 });
-// What makes the helps and the manual page out of the commands; it does not stay.
+// Temporary code that makes the help texts and the manual page from the commands.
 const prepared = join(out, 'prepared.cjs');
 await build({
   ...shared,
@@ -131,7 +131,7 @@ const sources = output.map(({ fileName, moduleIds = [] }) => [
 writeFileSync(join(out, 'sources.json'), JSON.stringify(Object.fromEntries(sources)));
 writeFileSync(join(out, 'THIRD-PARTY-LICENSES.txt'), toLicences([...output, ...library.output]));
 
-/** The licence texts of every package of which a part is in the bundle. */
+/** The licence texts of all packages in the bundle. */
 function toLicences(output) {
   const modules = output.flatMap(({ moduleIds = [] }) => moduleIds);
   const folders = modules.flatMap((id) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0] ?? []);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the programs that the tests drive for real: a keychain, proxies, shells, readers of manual pages and of spreadsheets. Elsewhere
-# than on Debian, without the right to, or where apt-get fails, it says so, and the tests that need them are left out.
+# Installs the programs that the tests use: a keychain, proxies, shells, readers of manual pages and of spreadsheets. If there is no apt-get or
+# no root, or apt-get fails, it says so, and the tests that need these programs are skipped.
 set -euo pipefail
 
 packages=(
@@ -13,7 +13,7 @@ packages=(
 )
 
 if ! command -v apt-get >/dev/null; then
-  echo 'No apt-get here: the tests leave out what is not installed.'
+  echo 'No apt-get here: tests that need missing programs are skipped.'
   exit 0
 fi
 if [ "$(id -u)" -eq 0 ]; then
@@ -21,12 +21,12 @@ if [ "$(id -u)" -eq 0 ]; then
 elif command -v sudo >/dev/null && sudo --non-interactive true 2>/dev/null; then
   as_root=(sudo)
 else
-  echo "Not root: the tests leave out what is not installed. To have all: apt-get install ${packages[*]}"
+  echo "Not root: tests that need missing programs are skipped. To run all tests: apt-get install ${packages[*]}"
   exit 0
 fi
 
 export DEBIAN_FRONTEND=noninteractive
-# Offline, or with a list of packages that lacks one, the checks are still worth running.
+# Do not fail: offline, or if a package is missing, the other checks are still worth running.
 "${as_root[@]}" apt-get update --quiet --quiet &&
   "${as_root[@]}" apt-get install --quiet --quiet --yes --no-install-recommends "${packages[@]}" >/dev/null ||
-  echo 'apt-get failed: the tests leave out what is not installed.'
+  echo 'apt-get failed: tests that need missing programs are skipped.'

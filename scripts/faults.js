@@ -1,11 +1,10 @@
 /**
- * `npm run faults -- [file] [word …]`: do the tests notice small faults? Each fault of the list (test/faults.json) that has one of the words in its
- * name, kind or file is put into a copy of the project, and the tests run there: first those that the list names for it, then those of its room. It
- * prints who noticed it, or that no one did; the exit code is 1 where a fault passed.
+ * `npm run faults -- [file] [word …]`: mutation tests. Each fault of the list (test/faults.json) with one of the words in its name, kind or file is
+ * put into a copy of the project, and the tests run there: first those that the list names, then those of its folder. Prints the test that failed,
+ * or that none did; the exit code is 1 if a fault was not noticed.
  *
- * FAULTS_JOBS is how many copies are worked in at once (2), FAULTS_TOGETHER how many faults are tried together (1): more is quicker where most pass.
- * FAULTS_ROOMS=no runs only the tests that the list names. FAULTS_WRITE=yes writes the test that has noticed a fault into the list, so that it is
- * asked first the next time; `npm run format` then puts it into its form.
+ * FAULTS_JOBS: copies in use at once (2). FAULTS_TOGETHER: faults tried together (1); more is quicker if most go unnoticed. FAULTS_ROOMS=no: only the
+ * tests that the list names. FAULTS_WRITE=yes: writes the test that noticed a fault into the list, to run it first next time; then `npm run format`.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,10 +24,10 @@ const {
 } = process.env;
 /** Tests that need all of the package. */
 const others = ['--exclude', 'test/client/programs.test.ts', '--exclude', 'test/package.test.ts'];
-/** Seconds: a run of tests that takes longer hangs. */
+/** Timeout of a test run, in seconds. */
 const longest = 1800;
 
-/** Where the tests of a room are: those that are near it first. */
+/** Test folders for each folder of src, the nearest first. */
 const rooms = {
   answers: 'client cli/odd-answers cli/search-stream fuzz matrix',
   client: 'client matrix',
@@ -75,7 +74,7 @@ async function work(copy) {
   while (left.length > 0) await tryAll(copy, left.splice(0, Number(together)));
 }
 
-/** Where no test fails with all of them, none is noticed; else they are tried in halves, down to the one that is. */
+/** If no test fails with all faults in place, none is noticed. Otherwise each half is tried again, down to single faults. */
 async function tryAll(copy, some) {
   const since = Date.now();
   const found = await tryFaults(copy, some);
@@ -92,7 +91,7 @@ async function tryAll(copy, some) {
   }
 }
 
-/** The files that git knows or would add, with the packages of this folder. */
+/** Copies the files that git tracks or would add, and links node_modules. */
 function copyTo(copy) {
   const names = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
     cwd: root,
@@ -101,7 +100,7 @@ function copyTo(copy) {
   for (const name of names.trim().split('\n'))
     cpSync(join(root, name), join(copy, name), { verbatimSymlinks: true });
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
-  // A hurried programmer also removes what is no longer used.
+  // A fault may leave something unused, which must not count as a type error.
   const types = {
     extends: './tsconfig.json',
     include: ['src'],
@@ -148,7 +147,7 @@ function roomsOf(name) {
   return (rooms[room] ?? 'cli').split(' ').map((one) => `test/${one}`);
 }
 
-/** Runs tests until one fails; undefined where none does. */
+/** Runs tests until one fails; undefined if none does. */
 async function test(copy, tests) {
   const output = join(copy, 'tests.json');
   rmSync(output, { force: true });
@@ -177,7 +176,7 @@ async function test(copy, tests) {
   return { is: 'noticed', by, what: `${by}: ${first?.fullName ?? failed?.message.split('\n')[0]}` };
 }
 
-/** A test that fails without a fault has noticed nothing. */
+/** Runs the failed tests again without a fault: a test that fails then proves nothing. */
 async function checkNoticed(copy) {
   const names = [...new Set(results.flatMap(({ by }) => by ?? []))];
   if (names.length === 0) return;

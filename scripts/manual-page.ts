@@ -1,10 +1,10 @@
-/** Makes the manual page out of the definitions that the helps are made of. */
+/** Makes the manual page from the definitions of the help texts. */
 import { type Command, Help, type Option } from 'commander';
 import { toExitCodes } from '../src/cli/exit-codes.ts';
 import { helpOf, isShared, outcomesOf, type Topic, toColumnsText, toCostText } from '../src/cli/help.ts';
 import { toOptionText } from '../src/cli/options/facts.ts';
 
-/** The manual page before it has a form. */
+/** The content of the manual page, before it becomes roff or plain text. */
 export interface Manual {
   readonly name: string;
   readonly version: string;
@@ -22,7 +22,7 @@ export type ManualBlock =
   /** Lines that are neither filled nor broken. */
   | { readonly kind: 'lines'; readonly lines: readonly string[] };
 
-/** Pure: the manual page of a program with all its commands loaded, from the definitions that its help is made of. */
+/** Pure: the manual page of a program with all its commands loaded. */
 export function toManual(program: Command, topics: readonly NamedTopic[], version: string): Manual {
   const help = helpOf(program);
   const blocks: ManualBlock[] = [
@@ -41,7 +41,7 @@ export function toManual(program: Command, topics: readonly NamedTopic[], versio
   return { name: program.name(), version, blocks };
 }
 
-/** A group is said in a few words, and its commands follow it. */
+/** A group gets only its description, followed by its commands. */
 function commandBlocks(command: Command): ManualBlock[] {
   const help = helpOf(command);
   const { cost, lists = [], examples = [], output = [], remarks = [] } = help ?? {};
@@ -55,7 +55,7 @@ function commandBlocks(command: Command): ManualBlock[] {
     ...command.options.filter((one) => !isShared(one)).map(optionItem),
     ...(shared.length === 0
       ? []
-      : [paragraph(`It also takes these options, which stand below: ${shared.join(', ')}.`)]),
+      : [paragraph(`It also takes these options, described below: ${shared.join(', ')}.`)]),
     ...(output.length === 0 ? [] : [paragraph('Output:'), lines(output)]),
     ...(csv === '' ? [] : [paragraph(`CSV columns: ${csv}.`)]),
     ...(cost === undefined ? [] : [paragraph(`Cost: ${toCostText(cost)}.`)]),
@@ -80,7 +80,7 @@ function topicBlocks({ name, topic }: NamedTopic): ManualBlock[] {
       ? [lines(part.lines)]
       : [paragraph(`${part.heading}:`), ...part.rows.map(([term, text]) => item([term.trim(), text]))];
   });
-  // Manual pages have a name of their own for these.
+  // Manual pages have their own name for exit codes.
   return [section(name === 'exit-codes' ? 'exit status' : name), ...blocks];
 }
 
@@ -107,7 +107,7 @@ function lines(texts: readonly string[]): ManualBlock {
 /** Pure: the source of the page, in the macros of man(7), which man-db, groff and mandoc read. */
 export function toRoff({ name, version, blocks }: Manual): string {
   const title = `.TH ${name.toUpperCase()} 1 "" "${escaped(`${name} ${version}`)}" "${escaped(name)}"`;
-  // No hyphens that are not there, and no gaps in what is for copying.
+  // No hyphenation and no justification: people copy from this page.
   return `${[title, '.nh', '.ad l', ...blocks.flatMap(toRoffLines)].join('\n')}\n`;
 }
 
@@ -126,21 +126,21 @@ function toRoffLines(block: ManualBlock): string[] {
   }
 }
 
-/** A point or a quote in front would make it a request. */
+/** Escapes a dot or a quote at the start, which would make the line a roff request. */
 function textLine(text: string): string {
   return /^[.']/.test(text) ? `\\&${escaped(text)}` : escaped(text);
 }
 
 const glyphs: Readonly<Record<string, string>> = {
   '\\': '\\(rs',
-  // Alone these are typographic: a hyphen, quotes, accents. Here everything is for copying.
+  // Unescaped, these become typographic hyphens, quotes and accents, which break commands that are copied.
   '-': '\\-',
   "'": '\\(aq',
   '"': '\\(dq',
   '`': '\\(ga',
   '^': '\\(ha',
   '~': '\\(ti',
-  // Devices without it would leave a gap.
+  // Output devices without this character would leave a gap.
   '…': '...',
 };
 
@@ -152,7 +152,7 @@ function escaped(text: string): string {
   );
 }
 
-/** What of a term stands beside its meaning. */
+/** Width of the column of terms; a longer term gets its own line. */
 const besides = 6;
 
 /** Pure: the page as plain text, with lines of this many columns. */
@@ -163,7 +163,7 @@ export function toPlainText({ blocks }: Manual, width: number): string {
   return `${texts.join('\n')}\n`;
 }
 
-/** Whether no empty line stands between them. */
+/** Whether the two blocks have no empty line between them. */
 function isClose(before: ManualBlock | undefined, { kind }: ManualBlock): boolean {
   if (before === undefined || kind === 'lines') return true;
   if (before.kind === 'section') return kind !== 'command';

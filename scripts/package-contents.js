@@ -1,4 +1,4 @@
-/** What a run needs, or a reader looks for. */
+/** Files that must be in the package: for running it, or for readers. */
 const needed = [
   ...['bin/leadpipe.js', 'dist/main.cjs', 'dist/index.js', 'dist/types/index.d.ts', 'dist/help.json'],
   ...['dist/reference.json', 'dist/leadpipe.1', 'dist/chunks/sqlite3.wasm', 'dist/packages/ajv.cjs'],
@@ -8,7 +8,7 @@ const needed = [
 
 const ofDevelopers = /^(?:src|test|scripts|bench|release|coverage|node_modules|\.)|\.(?:tgz|map|log)$/;
 
-/** Pure: what is wrong with the files that npm chose for the package, in words. */
+/** Pure: problems with the files that npm chose for the package, for messages. */
 export function toContentFaults(paths) {
   const missing = needed.filter((path) => !paths.includes(path));
   const others = paths.filter((path) => ofDevelopers.test(path));
@@ -18,7 +18,7 @@ export function toContentFaults(paths) {
   ];
 }
 
-/** Stands in package.json, under `repository`, for the repository that a version is published from. */
+/** The placeholder in package.json, under `repository`, for the repository that a version is published from. */
 const placeholder = 'OWNER/leadpipe';
 
 /** Pure: the package.json of a version that is published from this repository, such as `acme/leadpipe`. */

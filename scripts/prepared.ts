@@ -8,9 +8,8 @@ import { toManual, toPlainText, toRoff } from './manual-page.ts';
 import { referenceSchema, toReference } from './reference.ts';
 
 /**
- * What the build stores in dist/, so that whoever asks for it waits for no more than a file, by its name: every help for a
- * terminal of the usual width, by the words of its command (a topic's by `help` and its name), the same for programs with its
- * schema, and the manual page.
+ * The texts that the build stores in dist/, by file name, so that printing one only takes reading a file: the help of every command for a terminal of
+ * the default width (by the words of the command; for a topic, `help` and its name), the help for programs with its schema, and the manual page.
  */
 export async function prepare(version: string): Promise<Record<string, string>> {
   const program = await createProgram(toContext(version, () => {}));
@@ -42,7 +41,7 @@ function commandsOf(command: Command, words: readonly string[] = []): (readonly 
   return [words, ...command.commands.flatMap((sub) => commandsOf(sub, [...words, sub.name()]))];
 }
 
-/** All that help asks for. */
+/** Only the parts of the context that help uses. */
 function toContext(version: string, write: (text: string) => void): Context {
   const stream = new Writable({
     write(text: Buffer, _encoding, done) {

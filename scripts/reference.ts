@@ -1,11 +1,11 @@
-/** Makes what `help --json` prints, out of the definitions that the helps are made of, and the JSON Schema of it. */
+/** Makes the output of `help --json`, and its JSON Schema, from the definitions of the help texts. */
 import type { Argument, Command, Option } from 'commander';
 import { toExitCodes } from '../src/cli/exit-codes.ts';
 import { helpOf, outcomesOf } from '../src/cli/help.ts';
 import { optionFactsOf } from '../src/cli/options/facts.ts';
 import { optionsOf, takesValue } from '../src/cli/options/leading.ts';
 
-/** What the value of an option is, by the name that it has in the usage. The others are texts. */
+/** Types of option values, by their name in the usage. All others are text. */
 const types = {
   n: 'integer',
   credits: 'integer',
@@ -20,7 +20,7 @@ const types = {
   'name:type=meaning': 'list',
 } as const;
 
-/** Pure: a command with all that it takes and all below it; the program itself is one, too. */
+/** Pure: the description of a command (or the program) and its subcommands. */
 export function toReference(command: Command): object {
   const help = helpOf(command);
   const isGroup = command.commands.length > 0;
@@ -80,7 +80,7 @@ const text = { type: 'string' };
 const textOrNull = { type: ['string', 'null'] };
 const texts = { type: 'array', items: text };
 
-/** An object that has all of these members and no others. */
+/** The schema of an object with exactly these members. */
 function exactly(properties: Readonly<Record<string, object>>, more: object = {}) {
   return {
     ...more,
@@ -93,11 +93,11 @@ function exactly(properties: Readonly<Record<string, object>>, more: object = {}
 
 export const referenceSchema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
-  title: 'What `leadpipe help --json` prints: one command, with all commands below it',
+  title: 'Output of `leadpipe help --json`: one command, with all its subcommands',
   $ref: '#/$defs/command',
   $defs: {
     command: exactly({
-      command: { ...text, description: 'the words to type; leadpipe itself is a command, too' },
+      command: { ...text, description: 'the words to type; the first command is leadpipe itself' },
       summary: text,
       description: text,
       usage: text,
@@ -110,13 +110,13 @@ export const referenceSchema = {
       output: exactly({
         shape: { ...texts, description: 'what it prints, in lines for people' },
         columns: {
-          description: 'the columns of CSV; null where it prints no records',
+          description: 'the columns of CSV; null if it prints no records',
           oneOf: [texts, { type: 'null' }],
         },
         more_columns: { ...textOrNull, description: 'the columns that depend on the request, in words' },
       }),
       cost: {
-        description: 'null for a command that only has commands below it',
+        description: 'null for a command that only has subcommands',
         oneOf: [
           exactly({
             free: { type: 'boolean' },
@@ -147,8 +147,8 @@ export const referenceSchema = {
       default: { type: ['string', 'number', 'boolean', 'null'] },
       default_text: { ...textOrNull, description: 'the default in words, where it depends on something' },
       values: { oneOf: [texts, { type: 'null' }] },
-      environment_variable: { ...textOrNull, description: 'is read where the option is not given' },
-      settings: { ...texts, description: 'are read where neither of the two is given' },
+      environment_variable: { ...textOrNull, description: 'read if the option is not given' },
+      settings: { ...texts, description: 'read if neither the option nor the variable is given' },
       group: text,
       description: text,
     }),

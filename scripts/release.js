@@ -1,6 +1,6 @@
 /**
- * Makes the package that is published, and tries it: npm chooses the files and packs them, the tarball is installed in an empty folder and
- * used, and a list of its parts (SBOM) and checksums lie beside it, in release/. Then it is published; with --dry-run, npm does all but that.
+ * Makes, tests and publishes the package: npm packs it, the tarball is installed in an empty folder and used, and a list of its parts (SBOM) and
+ * checksums are written next to it, in release/. With --dry-run, nothing is published.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -20,21 +20,21 @@ if (!repository && !isDryRun) fail('set GITHUB_REPOSITORY to the owner and the n
 
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder);
-// npm builds it first, by `prepack`; what that prints is no JSON.
+// npm first builds the package (`prepack`), which prints lines that are not JSON.
 const packed = packPublished();
 const [{ files, filename, size }] = JSON.parse(packed.slice(packed.search(/^\[/m)));
 const tarball = join(folder, filename);
 checkContents();
 useInstalled();
 const sbom = join(folder, `${name}-${version}.cdx.json`);
-// Of all packages of the lock file: those that leadpipe is built from are in the bundle.
+// Covers all packages of the lock file, since development packages are in the bundle too.
 const parts = JSON.parse(npm(['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only']));
-// npm takes the name of the folder that the repository is in.
+// npm uses the name of the repository's folder instead.
 parts.metadata.component.name = name;
 writeFileSync(sbom, `${JSON.stringify(parts, null, 2)}\n`);
 const sums = [tarball, sbom].map((path) => `${sha256(path)}  ${basename(path)}\n`);
 writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''));
-console.log(`${tarball}: ${files.length} files, ${Math.round(size / 1000)} kB, used as it is installed.`);
+console.log(`${tarball}: ${files.length} files, ${Math.round(size / 1000)} kB, installed and tested.`);
 npm(['publish', ...(isDryRun ? ['--dry-run'] : []), tarball], 'inherit');
 if (isDryRun) {
   console.log(
@@ -42,7 +42,7 @@ if (isDryRun) {
   );
 }
 
-/** Packs with the repository in package.json, which is afterwards as it was. Returns what npm says of it. */
+/** Packs with the repository in package.json, and restores package.json. Returns npm's output. */
 function packPublished() {
   try {
     if (repository) writeFileSync(manifest, toPublished(source, repository));
@@ -52,17 +52,17 @@ function packPublished() {
   }
 }
 
-/** Nothing that a run needs is missing, and nothing is there that was left lying about, or tells of this machine. */
+/** Fails if a file is missing, does not belong in the package, or has a path of this machine. */
 function checkContents() {
   const paths = files.map(({ path }) => path);
   const faults = toContentFaults(paths);
   for (const path of paths)
     if (readFileSync(join(root, path), 'latin1').includes(root))
-      faults.push(`${path} holds a path of this machine`);
+      faults.push(`${path} contains a path of this machine`);
   if (faults.length > 0) fail(`the package: ${faults.join(', ')}`);
 }
 
-/** The tarball in an empty folder, as a user has it: the command, its files, the library, and npx without an installation. */
+/** Installs the tarball in an empty folder and uses it like a user: the command, its files, the library, and npx. */
 function useInstalled() {
   const home = mkdtempSync(join(tmpdir(), 'leadpipe-release-'));
   const { HOME: _, LEADPIPE_API_KEY: _key, LEADPIPE_BASE_URL: _url, ...others } = process.env;

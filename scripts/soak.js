@@ -1,12 +1,12 @@
 /**
- * `npm run soak`: the tests that find more the longer they run, for longer than every change can wait. Each run begins
- * with another seed, which it prints; what fails is printed with all that is needed to see it again.
+ * `npm run soak`: long runs of the randomised tests, too long for every change. Each run begins with a new seed and prints
+ * it; failures are printed with everything that is needed to reproduce them.
  *
- * FUZZ_STREAMS is how many search streams are read, FUZZ_SEED the seed of the first; LEADPIPE_CHAOS_SECONDS is how long
- * random faults meet random commands; SOAK_SEEDS is how many machines live through SOAK_RUNS random runs each, of which
- * SOAK_REAL of 1 are processes of their own, in both stories or in that of SOAK_STORY (`purchases`: what is paid, `outputs`: what
- * is in the files; SOAK_SEED lives through one of them again); LIST_ROWS and LIST_KILLS are how long a list is, and how often it is killed.
- * LEADPIPE_KILLS is how often the local service is killed; LEADPIPE_EXHAUSTIVE=1 kills at every instant of every kind of run, and prints every odd answer in every format.
+ * FUZZ_STREAMS: number of search streams; FUZZ_SEED: seed of the first. LEADPIPE_CHAOS_SECONDS: duration of random faults.
+ * SOAK_SEEDS: number of simulated machines; SOAK_RUNS: random runs of each; SOAK_REAL: share of runs that are real processes;
+ * SOAK_STORY: `purchases` (what is paid) or `outputs` (what is in the files), default both; SOAK_SEED: repeats one machine.
+ * LIST_ROWS and LIST_KILLS: length of a list, and how often it is killed. LEADPIPE_KILLS: kills of the local service.
+ * LEADPIPE_EXHAUSTIVE=1: kills at every instant of every kind of run, and prints every odd answer in every format.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ import { join } from 'node:path';
 const root = join(import.meta.dirname, '..');
 const seed = String(Math.floor(Math.random() * 2 ** 31));
 
-/** What is run, one after the other: the tests, and how much of them. What the environment says comes first. */
+/** The test runs, one after the other, with their default settings. The environment overrides these. */
 const soaks = [
   {
     name: 'search streams',

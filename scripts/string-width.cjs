@@ -1,3 +1,3 @@
 'use strict';
-// In the form that cli-table3, which is CommonJS, requires it.
+// CommonJS, since cli-table3 requires it.
 module.exports = require('../src/output/text-width.ts').cellWidth;

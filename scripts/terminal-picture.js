@@ -1,5 +1,5 @@
 /**
- * A picture (SVG) of what a terminal shows once it has been sent some bytes, in the colours of a dark or a light terminal.
+ * Draws the screen of a dark or a light terminal, after it has received some bytes, as SVG.
  *
  *   script -qc 'leadpipe history' /dev/null | node scripts/terminal-picture.js <columns> <dark|light> > history.svg
  *
@@ -27,9 +27,9 @@ const themes = {
   },
 };
 
-/** Far more than a picture has: nothing scrolls away. */
+/** More rows than any picture has, so that nothing scrolls away. */
 const rows = 200;
-/** Of a character, and of the edge, in pixels. */
+/** Width and height of a character, and width of the edge, in pixels. */
 const [wide, high, edge] = [8.4, 19, 16];
 
 /** The picture of a transcript, as SVG. `theme` is `dark` or `light`. */
@@ -80,7 +80,7 @@ function lookOf(cell) {
   const isNamed = cell.isFgPalette();
   return {
     colour: isNamed ? cell.getFgColor() : undefined,
-    // A font has its own width for these, so they are stretched apart from the others.
+    // Fonts give these a different width, so they are stretched separately.
     wide: cell.getWidth() === 2,
     bold: cell.isBold() !== 0,
     dim: cell.isDim() !== 0,
@@ -100,7 +100,7 @@ function toText({ at, cells, look, text }, line, { colours }) {
   ].join('');
   const x = (edge + at * wide).toFixed(1);
   const y = edge + (line + 0.75) * high;
-  // Whatever font there is, each piece is as wide as its cells.
+  // With any font, each piece is as wide as its cells.
   return `<text x="${x}" y="${y}" textLength="${(cells * wide).toFixed(1)}" lengthAdjust="spacingAndGlyphs"${as}>${escaped(text)}</text>`;
 }
 

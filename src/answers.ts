@@ -1,6 +1,6 @@
 /**
- * Only here does what the service sent become a type. It is read as text. A member that is not what the interface promises counts as
- * missing, and nothing here throws, however odd or deep the text is.
+ * The only place that turns the service's JSON into typed values. It reads JSON as text. A member that is not what the interface
+ * promises counts as missing. Nothing here throws, however odd or deeply nested the text is.
  */
 import { type CreatedTask, streamSentinel } from './contract/types.ts';
 import {
@@ -23,14 +23,14 @@ export type SearchEvent = ReturnType<typeof toSearchEvents>[number];
 /** An answer that is a stream. */
 export interface SearchStream {
   readonly requestId: string | undefined;
-  /** In groups as the network brings them. Throws a RequestError where the stream is cut. */
+  /** Groups of events, as they arrive. Throws a RequestError if the stream is cut. */
   readonly events: AsyncIterable<readonly SearchEvent[]>;
 }
 
 /** The status of a task. */
-export type Status = Exclude<ReturnType<typeof toStatus>, Lack>['status'];
+export type Status = Exclude<ReturnType<typeof toStatus>, MissingMember>['status'];
 
-/** A body as the service sent it, and what of it can be used. */
+/** A body as the service sent it, and its parsed value. */
 export interface Answer<T> {
   readonly text: JsonText;
   readonly value: T;
@@ -42,14 +42,14 @@ export interface Answer<T> {
 }
 
 /** A fetch page with its entities as the service wrote them. */
-export interface Page extends Answer<Omit<Exclude<ReturnType<typeof toPage>, Lack>, 'entities'>> {
+export interface Page extends Answer<Omit<Exclude<ReturnType<typeof toPage>, MissingMember>, 'entities'>> {
   readonly entities: readonly JsonText[];
 }
 
-/** A part that the interface promises and the answer lacks. */
-export type Lack = string;
+/** The name of a required member that is missing in an answer. */
+export type MissingMember = string;
 
-/** Characters of texts that are shown to people, and of an ID; longer ones are cut, or no ID. */
+/** Maximum lengths in characters. Longer texts are cut; a longer ID is invalid. */
 const longestMessage = 500;
 const longestStopReason = 200;
 const longestState = 200;
@@ -72,8 +72,7 @@ export function toSearchEvents({ event, data }: Frame) {
   const error = members.get('error') ?? (isError ? data : 'null');
   const parsed = toSearchEvent(members);
   if (kindOf(error) === 'null' && !isError) return parsed;
-  // Leads in an error frame are paid for like any others. The message is in `message`, wherever that is; otherwise all of the text is
-  // shown.
+  // Leads in an error frame are paid for like any others. If no `message` is found, the whole text is shown.
   return [...parsed, toFault(stringOf(objectMembers(error).get('message')) ?? stringOf(error) ?? error)];
 }
 
@@ -106,7 +105,7 @@ function toStopReason(members: Members): string | undefined {
   return stringOf(members.get('stop_reason'))?.slice(0, longestStopReason);
 }
 
-export function toCreatedTask(members: Members): CreatedTask | Lack {
+export function toCreatedTask(members: Members): CreatedTask | MissingMember {
   const leads_search_id = idOf(members.get('leads_search_id'));
   return leads_search_id === undefined ? '`leads_search_id`' : { leads_search_id };
 }
@@ -137,7 +136,7 @@ export function toPage(members: Members) {
   return { ...counts, status, leads_search_id, limit, entities: arrayItems(entities) };
 }
 
-export function toContact(members: Members): object | Lack {
+export function toContact(members: Members): object | MissingMember {
   return isObject(members.get('result')) ? {} : '`result`';
 }
 
@@ -154,7 +153,7 @@ export function toExtraction(members: Members) {
   return (success ? isArray(data) : data !== undefined) ? { success } : '`data`';
 }
 
-/** Accepts any number: a negative one, or one that a JavaScript number would round, is printed from the text. */
+/** Accepts any number, also a negative or very long one: it is printed from the text, without rounding. */
 export function toBalance(members: Members) {
   const available_credits = members.get('available_credits');
   if (stringOf(members.get('object')) !== 'credit_balance' || !isNumber(available_credits)) {

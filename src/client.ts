@@ -1,7 +1,7 @@
 import {
   type Answer,
-  type Lack,
   type Members,
+  type MissingMember,
   type Page,
   type SearchEvent,
   type SearchStream,
@@ -44,13 +44,13 @@ export const requests = {
   deepSearch: post<wire.DeepSearchRequest>('deepSearch'),
   enrich: post<wire.EnrichRequest>('enrich'),
   extract: post<wire.ExtractRequest>('extract'),
-  // A purchase often follows, and must not find a connection that the service is about to close.
+  // Closes its connection: a purchase often follows, and must not reuse one that the service may be about to close.
   balance: (): Request => ({ endpoint: 'balance', last: true }),
 } as const;
 
 export type Client = ReturnType<typeof createClient>;
 
-/** A client of what costs nothing. */
+/** A client for the free endpoints. */
 export type FreeClient = Pick<Client, 'status' | 'fetch' | 'balance'>;
 
 /** A client with a method per endpoint, which sends one request. All methods throw RequestError and StoppedError. */
@@ -59,7 +59,7 @@ export function createClient(transport: Transport) {
   const ask = <T extends object>(
     request: Request,
     signal: AbortSignal,
-    read: (members: Members) => T | Lack,
+    read: (members: Members) => T | MissingMember,
   ): Promise<Answer<T>> =>
     transport.json(request, signal, (text) => {
       const value = kindOf(text) === 'object' ? read(objectMembers(text)) : 'an object';
@@ -69,7 +69,7 @@ export function createClient(transport: Transport) {
   const buy =
     <Body, T extends object>(
       toRequest: (body: Body, key: string) => Request,
-      read: (members: Members) => T | Lack,
+      read: (members: Members) => T | MissingMember,
     ) =>
     (body: Body, key: string, signal: AbortSignal): Promise<Answer<T>> =>
       ask(toRequest(body, key), signal, read);
@@ -81,7 +81,7 @@ export function createClient(transport: Transport) {
     },
     createTask: buy(requests.createTask, toCreatedTask),
     status: (id: string, signal: AbortSignal) => ask(requests.status(id), signal, toStatus),
-    /** `pts` is the position to start from, `num` the most entities to return (1 to 500). */
+    /** `pts` is the position to start from, `num` the maximum number of entities (1 to 500). */
     async fetch(id: string, pts: number, num: number, signal: AbortSignal): Promise<Page> {
       const answer = await ask(requests.fetch(id, pts, num), signal, toPage);
       const { entities, ...value } = answer.value;
@@ -96,5 +96,5 @@ export function createClient(transport: Transport) {
 }
 
 async function* toEvents(frames: AsyncIterable<readonly Frame[]>): AsyncGenerator<SearchEvent[]> {
-  for await (const some of frames) yield some.flatMap<SearchEvent>(toSearchEvents);
+  for await (const batch of frames) yield batch.flatMap<SearchEvent>(toSearchEvents);
 }

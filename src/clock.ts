@@ -11,7 +11,7 @@ export interface Clock {
 
 /** The time zone of this machine. Times are stored in UTC and shown in this zone. */
 export interface Zone {
-  /** How many minutes the clocks there are ahead of UTC at that time. */
+  /** The offset from UTC at that time, in minutes. */
   minutesFromUtc(time: Date): number;
 }
 
@@ -54,7 +54,7 @@ export function createClock(monotonic: () => number = () => performance.now()): 
   };
 }
 
-/** Calls back again and again, while the process has other work. Returns a function that ends it. */
+/** Calls back every `ms` milliseconds. Does not keep the process alive. Returns a function that stops it. */
 export function every(ms: number, callback: () => void): () => void {
   const timer = setInterval(callback, ms).unref();
   return () => clearInterval(timer);
@@ -72,10 +72,10 @@ export function toMinutes(time: Date, zone: Zone): string {
   return wallTime(time, zone.minutesFromUtc(time)).slice(0, 16).replace('T', ' ');
 }
 
-/** Pure: the time at which the clocks of the zone show this: `2026-11-22T05:24`. */
+/** Pure: the time for a local date and time of the zone, such as `2026-11-22T05:24`. */
 export function fromWallTime(shown: string, zone: Zone): Date {
   const utc = new Date(`${shown}Z`);
-  // When the clocks are changed, the first guess is an hour off.
+  // Near a change to or from summer time, the first guess can be an hour off.
   const guess = new Date(utc.getTime() - zone.minutesFromUtc(utc) * 60_000);
   return new Date(utc.getTime() - zone.minutesFromUtc(guess) * 60_000);
 }

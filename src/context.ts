@@ -10,15 +10,15 @@ export interface OutputStream {
   readonly columns: number | undefined;
   /** Whether it was closed when the process began, so that everything written to it is lost. Only Linux can tell. */
   readonly isClosed?: boolean;
-  /** Whether it is a regular file: then no one reads it on this terminal meanwhile. */
+  /** Whether it is a regular file, whose text is not shown on this terminal. */
   readonly isFile?: boolean;
   /** Whether the shell has put this process into the background of its terminal; undefined where that is not known. */
   isInBackground?(): boolean;
-  /** From now on, the run stops when no one reads this any more, also while nothing is written. */
+  /** Stops the run as soon as the reader of this stream has gone, even while nothing is written. */
   watchReader?(): Promise<void>;
 }
 
-/** The line of a terminal that shows what is going on; the run has one, which all of its parts share. */
+/** The status line of the terminal. A run has one, shared by all its parts. */
 export interface StatusLine {
   update(): void;
   /** Shows a text until the returned function is called. `urgent` texts come before others. */
@@ -26,21 +26,21 @@ export interface StatusLine {
   /** Removes the line until `release`, while something else is written to the terminal. */
   hold(): void;
   release(): void;
-  /** Tells that rows are on the terminal: the next message is separated from them. */
+  /** Call this when rows were written to the terminal: a blank line then separates the next message. */
   wrote(): void;
-  /** The line break that separates, once. */
+  /** Returns the pending blank line, at most once. */
   flushGap(): string;
-  /** Removes the line for good: from now on it is unknown what is on the last line of the terminal. */
+  /** Removes the line permanently: the content of the terminal's last line is unknown from now on. */
   pause(): void;
 }
 
-/** What is known of a run so far. Its last line, its error and its summary take it from here, so that they say the same. */
+/** Facts about a run so far. Its closing line, error and summary all use them, so that they agree. */
 export interface RunFacts {
-  /** A request that can cost credits is recorded, and goes out. */
+  /** Set when a request that can cost credits is recorded and about to be sent. */
   isSent?: true;
   /** Whether the service charges nothing. */
   isFree?: boolean;
-  /** Its last line was reached: everything is in its place. */
+  /** Set when the run has finished and its output is in place. */
   isFinished?: true;
   /** The error it ended with, as programs get it, and the command that resumes it. */
   error?: object;
@@ -48,24 +48,24 @@ export interface RunFacts {
   operationId?: string;
   requestId?: string;
   leadsSearchId?: string;
-  /** The file of its rows. */
+  /** The output file. */
   output?: string;
-  /** Of a list: how many rows have ended, and how many of them have no result. */
+  /** For a list: the number of ended rows, and of those without a result. */
   rows?: number;
   rowsFailed?: number;
   /** Leads that were delivered, and those that were dropped because they were not new. */
   leads?: number;
   excluded?: number;
   stopReason?: string;
-  /** What all runs of its operation have received, in words. */
+  /** The results of all runs of its operation, in words. */
   received?: string;
   charged?: 'no' | 'maybe' | 'yes';
-  /** The most that its operation costs, over all of its runs; null where that is not known. */
+  /** Maximum cost of the operation over all its runs; null if unknown. */
   creditsAtMost?: number | null;
-  /** The same with the price that is missing, and what of it earlier runs have cost. */
+  /** The same cost with the missing price, and the part that earlier runs cost. */
   cost?: { readonly credits: number; readonly unknown?: { readonly setting: string } | 'rows' | undefined };
   costBefore?: number;
-  /** The balance, if it was asked for: before the first request, and after the last. */
+  /** The balance before the first request and after the last, if it was requested. */
   creditsBefore?: number;
   creditsAfter?: number;
 }
@@ -79,9 +79,9 @@ export interface Keychain {
 }
 
 /**
- * What leadpipe takes from the process and the machine; only main.ts makes a real one. Past it goes what a test can give
- * a place of its own: files, in the directories that stand here or where the user named one, the connections of
- * transport and of the local service, and `doctor`. test/arrows.test.ts has the list of those files.
+ * Everything that leadpipe takes from the process and the machine; only main.ts makes a real one. Some code uses the machine directly,
+ * because tests can redirect it: files (in `directories` or at a path from the user), network connections of transport and of the local
+ * service, and `doctor`. test/arrows.test.ts lists these source files.
  */
 export interface Context {
   readonly stdin: { readonly stream: Readable; readonly isTerminal: boolean };
@@ -96,21 +96,21 @@ export interface Context {
   readonly ids: {
     /** A new, unique Idempotency-Key. */
     idempotencyKey(): string;
-    /** A new operation ID: short, and sorted by time. */
+    /** A new operation ID: short. IDs sort chronologically. */
     operationId(): string;
   };
   /** What the parts of a run have in common. It is empty when the run begins. */
   readonly run: {
     statusLine?: StatusLine;
-    /** What reads standard input, in the user's words. It can be read only once. */
+    /** The option or argument that reads standard input, which can be read only once. */
     inputTakenBy?: string;
-    /** Whether this run is a server that listens on standard input, which no one may close. */
+    /** Whether this run is a server on standard input, which must stay open. */
     isServer?: true;
     facts?: RunFacts;
-    /** Is called when the process ends with this exit code, and returns the one that it should end with. Waits for nothing. */
+    /** Called at exit with the exit code. Returns the exit code to use. Must be synchronous. */
     atExit?(exit: number): number;
   };
-  /** From 0 up to 1, for waits that should not coincide. */
+  /** From 0 to below 1, for the jitter of waits. */
   random(): number;
   /** Aborted by Ctrl-C, SIGTERM, a terminal that was closed, or a reader that went away; the reason is an `Outcome`. */
   readonly signal: AbortSignal;

@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
 
 /**
- * Pure: the first `digits` hexadecimal digits of the SHA-256 of bytes, or of a text in UTF-8; each digit is 4 bits, and 64 are all. What is
- * found by a short digest has to be compared in full where a mistake would cost money.
+ * Pure: the first `digits` of the 64 hexadecimal digits (4 bits each) of the SHA-256 of bytes, or of a text in UTF-8. A short digest can
+ * collide: compare the full values if a mistake would cost money.
  */
 export function digestOf(content: string | Uint8Array, digits = 16): string {
   return hash('sha256', content).slice(0, digits);
 }
 
-/** Pure: the same as a function of the text alone. */
+/** Pure: returns `digestOf` with a fixed number of digits. */
 export function digestTo(digits: number): (text: string) => string {
   return (text) => digestOf(text, digits);
 }

@@ -38,7 +38,7 @@ export function isStop(error: unknown): boolean {
 /** Whether a failed request may have cost credits. */
 export type Charged = 'no' | 'maybe' | 'yes';
 
-/** What an error knows beyond its message, where the name of the fact is not enough. */
+/** Facts that have values. Facts with a name only are listed in `Facts`. */
 interface MoreFacts {
   stream_refused_type: { entityType: string };
   no_key: { profile: string };
@@ -50,13 +50,13 @@ interface MoreFacts {
   no_profile: { name: string; known: readonly string[] };
   bad_setting: { setting: string };
   key_lost: { profile: string };
-  /** The service is not asked again before this time (RFC 3339, UTC). */
+  /** No request is sent before this time (RFC 3339, UTC). */
   busy_until: { until: string };
-  /** `worst` is the most that it can cost, `left` what may be spent; undefined where not known. */
+  /** `worst` is the maximum cost, `left` what may still be spent; undefined if unknown. */
   no_credits: { worst?: number | undefined; left?: number | undefined };
   /**
-   * `setting` names where the limit comes from, if not from an option. `needs` is the lowest limit that allows it, `first` how many rows of a list this one
-   * covers.
+   * `setting`: the setting with the limit, if it is not from an option. `needs`: the lowest sufficient limit. `first`: how many rows of a
+   * list the present limit covers.
    */
   over_limit: {
     worst: number;
@@ -66,17 +66,17 @@ interface MoreFacts {
     first?: number | undefined;
   };
   over_day_limit: { setting: string; worst: number; left: number };
-  /** `setting` is the price that is missing; undefined where it is not known how many rows a list has bought. */
+  /** `setting` is the missing price; undefined if the number of rows that a list bought is unknown. */
   unpriced_day: { operationId: string; setting: string | undefined };
   price_unknown: { setting: string };
-  /** `stored` answers can be shown again. Where the endpoint `replays`, others may be had again with the same key. */
+  /** `stored`: the answer can be shown again. `replays`: the service may send it again for the same key. */
   answer_undelivered: {
     stored: boolean;
     replays: boolean;
     idempotencyKey: string;
     operationId: string | undefined;
   };
-  /** The rest of a search brought nothing, and may have been charged. What arrived before is stored, and in a file. */
+  /** The request for the rest of a search got no answer and may have been charged. Earlier leads are stored, and in `part`. */
   rest_in_doubt: { operationId: string; part: string | undefined };
   search_cut: {
     /** How many of the requested leads are missing. */
@@ -84,7 +84,7 @@ interface MoreFacts {
     /** Whether everything that arrived was written, and is stored. */
     isDelivered: boolean;
     isStored: boolean;
-    /** The temporary file with what arrived, where there is one. */
+    /** The temporary file with the received leads, if any. */
     part: string | undefined;
     leadsSearchId: string;
     operationId: string | undefined;
@@ -105,25 +105,25 @@ interface MoreFacts {
     resumeBy: 'wait' | 'fetch';
     operationId: string | undefined;
   };
-  /** The same command resumes it, perhaps not before this time. `setting` names where the limit comes from, if not from an option. */
+  /** The same command resumes it, not before `until` if set. `setting`: the setting with the limit, if it is not from an option. */
   list_left: {
     operationId: string;
     isOverLimit: boolean;
     setting?: string | undefined;
     until?: string | undefined;
   };
-  /** How many rows have no result, and why; all are 0 where the service has answered every row. */
+  /** Numbers of rows without a result, by reason; all 0 if the service answered every row. */
   rows_failed: {
     operationId: string;
     failed: number;
     /** The answers of these were lost, and may have been charged. */
     unknown: number;
-    /** These can't be sent; `flawedLines` are the first of them: numbers of lines, or of rows. */
+    /** Rows that can't be sent; `flawedLines` has the line or row numbers of the first ones. */
     flawed: number;
     flawedLines: readonly { line: number; isRow?: boolean | undefined }[];
     /** Whether nothing was left to send. */
     isIdle: boolean;
-    /** Whether there are rows that were not wanted yet. */
+    /** Whether the input has more rows than were requested so far. */
     hasMore: boolean;
     /** The file with the rows, where they are not in their place. */
     kept: string | undefined;
@@ -131,8 +131,7 @@ interface MoreFacts {
 }
 
 /**
- * What is known of an error beyond its message. The command line turns it into a hint (cli/messages/hints.ts), because only there the names
- * of options and commands are known.
+ * Details of an error. cli/messages/hints.ts turns them into a hint, because only the command line knows the names of options and commands.
  */
 export type Facts =
   | {
@@ -167,7 +166,7 @@ export type Facts =
   | { [Is in keyof MoreFacts]: Readonly<{ is: Is } & MoreFacts[Is]> }[keyof MoreFacts];
 
 export interface ErrorDetails {
-  /** What to do, in one line. Where it needs the name of an option or a command, there are facts instead. */
+  /** What to do, in one line. A hint that names an option or a command is made from `facts` instead. */
   readonly hint?: string | undefined;
   readonly facts?: Facts | undefined;
   readonly status?: number | undefined;
@@ -204,7 +203,7 @@ export class LeadpipeError extends Error {
     this.details = { type: outcome, retryable: outcome === 'temporary', ...withoutUndefined(details) };
   }
 
-  /** The same error, of the same class, with more details, and perhaps with other words. A new hint or new facts replace both. */
+  /** A copy of this error, of the same class, with more details or another message. New advice (hint or facts) replaces the old. */
   with(details: ErrorDetails, words = this.words): this {
     const { hint: _, facts: __, ...rest } = this.details;
     const known = details.hint === undefined && details.facts === undefined ? this.details : rest;
@@ -250,23 +249,23 @@ export class LocalIoError extends LeadpipeError {
   }
 }
 
-/** Pure: a text is a hint, anything else the facts for one. */
+/** Pure: the details for advice: a text is a hint, an object has facts. */
 export function toAdvice(more: string | Facts | undefined): Pick<ErrorDetails, 'hint' | 'facts'> {
   if (more === undefined || more === '') return {};
   return typeof more === 'string' ? { hint: more } : { facts: more };
 }
 
-/** Pure: whether the system refused memory. WebAssembly reserves about 10 GB of addresses each time, and uses few of them. */
+/** Pure: whether memory could not be allocated. WebAssembly reserves about 10 GB of address space each time, and uses little of it. */
 export function isOfMemory({ message }: Error): boolean {
   return /WebAssembly\.\w+\(\).*memory|^Array buffer allocation failed/i.test(message);
 }
 
-/** The words for that. */
+/** The message for such an error. */
 export const noMemory = 'the limit on virtual memory (ulimit -v) is too low';
 
 /**
- * Throws ConfigurationError where Node has no WebAssembly, which requests and databases need: what happens later would be told as a fault of
- * the network.
+ * Throws ConfigurationError if Node has no WebAssembly, which requests and databases need. Otherwise the later failure would look like a
+ * network error.
  */
 export function checkWebAssembly(): void {
   if ('WebAssembly' in globalThis) return;

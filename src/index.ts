@@ -30,7 +30,7 @@ import type { Dispatching } from './transport/exchange.ts';
 import { createTransport } from './transport/request.ts';
 
 /**
- * leadpipe for programs: a method per endpoint of the service, with the same checks, repetitions and masking of the API key as the command.
+ * leadpipe for programs: a method per endpoint of the service, with the same checks, retries and masking of the API key as the command.
  * It reads nothing from the environment and writes nothing to disk, so an answer that the program loses is lost. Only the command stores
  * what it bought.
  */
@@ -81,7 +81,7 @@ export interface Extraction extends Answer<wire.ExtractResponse> {
 const names: InputNames = { ...wireNames, idempotency_key: 'idempotencyKey' };
 
 const searchInputs = ['objective', 'limit', 'enrich_fields', 'dedup_service_leads', 'dedup_custom_leads'];
-/** What each request may contain. Anything else is refused: a misspelt `limit` would cost the money that it should save. */
+/** The allowed members of each request. Others are refused: a misspelt `limit` would not limit the cost. */
 const inputs = {
   search: ['entity_type', ...searchInputs],
   createTask: ['entity_type', ...searchInputs, 'enable_web_search'],
@@ -96,11 +96,11 @@ const inputs = {
 export type Client = ReturnType<typeof createClient>;
 
 /**
- * A client of one service, with a method per endpoint. Each takes its request in the names of the interface and checks it before
- * anything is sent (UsageError). `value` is what the interface promises of the answer, with whatever else the service sent; `text`
- * is the same as it was written. Where the answer does not come it throws a RequestError, which is a ServiceError where the
- * service itself refused, or a StoppedError where a signal stopped it; `details.charged` says whether it may have cost credits.
- * Making one sends nothing; throws UsageError, and ConfigurationError for a refused address or key.
+ * A client of one service, with a method per endpoint. A method takes its request in the names of the interface and checks it before
+ * anything is sent (UsageError). In an answer, `value` is the parsed JSON, and `text` the JSON as the service wrote it. Without an answer,
+ * a method throws RequestError (ServiceError if the service itself refused) or, after a signal, StoppedError; `details.charged` says
+ * whether the request may have cost credits. createClient sends nothing; it throws UsageError, and ConfigurationError for an invalid
+ * address or key.
  */
 export function createClient(options: ClientOptions) {
   checkOptions(options);
@@ -152,7 +152,7 @@ export function createClient(options: ClientOptions) {
     try {
       return await ask(client, stop, key);
     } finally {
-      // While someone waits, a timer keeps the process alive. A stream that no one reads must not.
+      // A timer keeps the process alive while an answer is awaited. An unread stream must not.
       for (const socket of sockets) socket.unref();
     }
   }
@@ -239,7 +239,7 @@ export function createClient(options: ClientOptions) {
   };
 }
 
-/** Throws UsageError: a member with a wrong name is a mistake that may cost money. */
+/** Throws UsageError for an unknown member: a misspelt name may cost money. */
 function checkInput(request: object, allowed: readonly string[]): void {
   checkNames('input', request, allowed);
   for (const name of ['limit', 'pts', 'num']) {
@@ -248,7 +248,7 @@ function checkInput(request: object, allowed: readonly string[]): void {
   }
 }
 
-/** The whole answer as its value. The parts that are needed have been checked. */
+/** The answer with all its JSON as the value. The required members have been checked before. */
 function whole<T>(answer: Answer<unknown>): Answer<T> {
   return { ...answer, value: JSON.parse(answer.text) };
 }
@@ -257,7 +257,7 @@ function toItems<T>(texts: readonly JsonText[], values: readonly T[]): Item<T>[]
   return texts.map((text, index) => ({ value: values[index] as T, text }));
 }
 
-/** A program's schema may hold values that JSON does not have, so it is checked in the form in which it is sent. Throws UsageError. */
+/** The schema as it will be sent: a program's object may have values that JSON lacks. Throws UsageError. */
 function toJsonValue(value: unknown): unknown {
   try {
     return JSON.parse(JSON.stringify(value) ?? 'null');

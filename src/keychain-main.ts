@@ -1,7 +1,7 @@
 /**
- * The main of the child process that asks the operating system's keychain: the call is a native one that blocks its
- * process for as long as the keychain pleases, and only a process can be ended from outside. Request and answer go
- * through the channel between the two, so that no secret is in an argument, the environment or a stream.
+ * The child process that accesses the operating system's keychain. The native call can block its process for any time, and only a
+ * process can be ended from outside. Request and answer go through the IPC channel, so that no secret is in an argument, the
+ * environment or a stream.
  */
 import type { KeychainAnswer, KeychainFault, KeychainRequest } from './config/keychain.ts';
 
@@ -29,7 +29,7 @@ async function answerTo({ action, service, account, secret }: KeychainRequest): 
   }
 }
 
-/** The library only has a message for this. */
+/** The library reports the kind of a failure only in its message. */
 function kindOf(message: string): KeychainFault {
   if (/did not receive a reply/i.test(message)) return 'silent';
   return /dismissed|\blocked|not allowed|access platform storage/i.test(message) ? 'locked' : 'absent';

@@ -12,28 +12,28 @@ declare const LEADPIPE_VERSION: string;
 /** How long a stopped run may take to save what arrived. */
 const stopMs = 900;
 
-/** npx and timeout pass on a signal that the terminal has already sent to all: it arrives twice, and counts once. */
+/** npx and timeout forward a signal that the terminal has already sent to all processes: a second one within this time is ignored. */
 const sameSignalMs = 200;
 
-/** The width for which helps are prepared. */
+/** The width of the prebuilt help texts. */
 const defaultWidth = 80;
 
 const output = 'standard output';
 
 const argv = process.argv.slice(2);
 
-// These are asked for often, and should take no longer than starting Node.
+// Version and help are printed often, and should take no longer than starting Node.
 const known = findText();
 if (known === undefined) run();
 else print(known);
 
-/** What is printed without running a command: the version, and every help that the build has prepared for the usual width. */
+/** The text that is printed without running a command: the version, or a help text that the build prepared for the default width. */
 function findText(): string | undefined {
   const [first, ...rest] = argv;
   const last = argv.at(-1) ?? '-h';
   if (argv.length === 1 && /^(?:--version|-V|-v)$/.test(last)) return `${LEADPIPE_VERSION}\n`;
   if (first !== 'help' && last !== '--help' && last !== '-h') return undefined;
-  // For other widths help is made again. Whether it is a character device is quicker to tell than whether it is a terminal.
+  // Other widths are formatted at run time. Testing for a character device is faster than testing for a terminal.
   if (statOf(1)?.isCharacterDevice() && process.stdout.isTTY && process.stdout.columns !== defaultWidth)
     return undefined;
   const stored = JSON.parse(readFileSync(`${import.meta.dirname}/help.json`, 'utf8'));
@@ -42,7 +42,7 @@ function findText(): string | undefined {
   return helps.get(argv.join(' ')) ?? helps.get(rest.join(' '));
 }
 
-/** Creating `process.stdout` takes a while, and only a full pipe needs it. */
+/** Writes without `process.stdout`, which is slow to create; only a full pipe needs it. */
 function print(text: string): void {
   const bytes = Buffer.from(text);
   let written = 0;
@@ -61,9 +61,9 @@ function print(text: string): void {
 async function run(): Promise<void> {
   const stop = new AbortController();
   const env = { ...process.env };
-  // Crash reports and other processes would get what stays in the environment.
+  // Otherwise crash reports and child processes would get the key.
   delete process.env.LEADPIPE_API_KEY;
-  // Certificates are checked whatever this says, and Node would print a warning that they are not.
+  // Certificates are always checked; with this variable, Node would warn that they are not.
   delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
   const paths = await findFolders();
   keepCompiled(paths.cache);
@@ -74,7 +74,7 @@ async function run(): Promise<void> {
   const known = (folder: string): string => {
     if (isAbsolute(folder)) return folder;
     const hint = 'Set HOME, or LEADPIPE_CONFIG_DIR and LEADPIPE_STATE_DIR to folders of your choice.';
-    throw new ConfigurationError('this user has no home folder to keep settings and purchases in', hint);
+    throw new ConfigurationError('this user has no home folder for settings and purchases', hint);
   };
   const patience = { ms: stopMs };
   const halt = createHalt(stop, patience);
@@ -85,11 +85,11 @@ async function run(): Promise<void> {
   let unwritten: Error | undefined;
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') halt('reader_closed');
-    // The terminal has gone, and its signal is on the way.
+    // The terminal was closed, and SIGHUP is about to arrive.
     else if (error.code === 'EIO' && process.stdout.isTTY) halt('hung_up');
     else unwritten ??= error;
   });
-  // When stderr is gone, no one can be told.
+  // Without stderr, errors can't be reported.
   process.stderr.on('error', () => {});
   const context: Context = {
     get stdin() {
@@ -131,17 +131,17 @@ async function run(): Promise<void> {
     process.exitCode = context.run.atExit?.(exit) ?? exit;
   });
   process.on('uncaughtException', async (error) => {
-    // If that fails too, it must not be reported again: an update may have replaced the files that it needs.
+    // If reporting fails too, no file of leadpipe may be loaded: an update may have replaced it.
     process.exit(await reportThrown(context, error, argv).catch(() => reportPlainly(error)));
   });
   process.exitCode = await runProgram(context, argv);
   if (context.run.isServer) {
-    // A server that could not begin would keep listening.
+    // Stop a server whose start-up failed.
     process.stdin.destroy();
-    // A client that no longer reads never takes what is written.
+    // A client that no longer reads would block the exit.
     return void setTimeout(() => process.exit(), stopMs).unref();
   }
-  // Wait until everything is written: someone may need it.
+  // Wait until everything is written.
   await new Promise((resolve) => process.stdout.write('', resolve));
   if (unwritten !== undefined && process.exitCode === 0) {
     const { writeFailure } = await import('./files/write-failure.ts');
@@ -157,10 +157,10 @@ function reportPlainly(error: Error): number {
   return exitCodeOf('bug');
 }
 
-/** The folders of this user. A relative one is none: that user has no home. */
+/** The folders of this user. A relative path means that the user has no home folder. */
 async function findFolders() {
   for (const name of ['XDG_CACHE_HOME', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME']) {
-    // Their specification says so. A child process, such as the keychain's, ignores them too.
+    // The XDG specification says to ignore relative paths. When deleted, child processes ignore them too.
     if (!isAbsolute(process.env[name] ?? '')) delete process.env[name];
   }
   try {
@@ -173,8 +173,7 @@ async function findFolders() {
 }
 
 /**
- * Lets Node, from 22.8 on, store what it compiles of the command. Node runs what is in this folder, so it is only used where no other user
- * can write to it.
+ * Enables Node's compile cache (Node 22.8 or later). Node runs code from this folder, so it is only used if no other user can write to it.
  */
 function keepCompiled(folder: string): void {
   if (!isAbsolute(folder)) return;
@@ -186,23 +185,23 @@ function keepCompiled(folder: string): void {
     const isOurs = process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
     if (isOurs) enableCompileCache(folder);
   } catch {
-    // If nothing can be stored, each run takes a little longer.
+    // Without the cache, each run takes a little longer.
   }
 }
 
-/** As `performance.now()`, which takes longer to load than most of what is measured with it. */
+/** As `performance.now()`, which is slow to load. */
 function monotonic(): number {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1000 + nanoseconds / 1e6;
 }
 
-/** Milliseconds, then 25 random bits, in an alphabet that sorts like numbers. */
+/** Milliseconds, then 25 random bits, in base 32: the IDs sort chronologically. */
 function operationId(): string {
   const [random = 0] = crypto.getRandomValues(new Uint32Array(1));
   return `op_${Date.now().toString(32).padStart(9, '0')}${(random >>> 7).toString(32).padStart(5, '0')}`;
 }
 
-/** Node resets its terminals at the end. Node 20 aborts where one no longer exists, unless it is closed. */
+/** Node resets its terminals at exit. Node 20 aborts if a terminal no longer exists, unless its descriptor is closed. */
 function closeLostTerminals(): void {
   for (const descriptor of [0, 1, 2]) {
     if (statOf(descriptor)?.isCharacterDevice() !== true) continue;
@@ -210,10 +209,10 @@ function closeLostTerminals(): void {
   }
 }
 
-/** Who asks for it twice wants it at once. A terminal that is closed, and a reader that has gone, ask for nothing. */
+/** Signals of the user: a second one exits at once. A closed terminal or a reader that has gone is not one. */
 const asking: readonly Outcome[] = ['interrupted', 'terminated'];
 
-/** Ends the run: gently the first time, at once when it is asked for a second time, and at the latest when its patience ends. */
+/** Stops the run: gracefully at first, at once on a second signal, and at the latest when `patience` is over. */
 function createHalt(stop: AbortController, patience: { readonly ms: number }): (outcome: Outcome) => void {
   let stopped: Outcome | undefined;
   let askedAt: number | undefined;
@@ -227,7 +226,7 @@ function createHalt(stop: AbortController, patience: { readonly ms: number }): (
     if (stopped !== undefined) return;
     stopped = outcome;
     stop.abort(outcome);
-    // The time that is left can change, when something that was waited for has arrived, or begins to be waited for.
+    // `patience` changes when a wait for something paid begins or ends.
     const guard = (): unknown => (monotonic() - at < patience.ms ? setTimeout(guard, 50).unref() : exit());
     guard();
   };
@@ -249,8 +248,7 @@ function toOutput(stream: NodeJS.WriteStream, descriptor: number, isClosed: bool
 
 /**
  * Whether standard output was closed when the process began. Node then opens /dev/null for reading and writing in its place; a shell that
- * throws the output away opens it for writing only. Only Linux can tell. A program that starts leadpipe with a /dev/null of the first kind
- * looks the same.
+ * redirects to /dev/null opens it for writing only. Only Linux shows this. A program that passes a read-write /dev/null looks the same.
  */
 function isStdoutClosed(): boolean {
   try {
@@ -262,10 +260,10 @@ function isStdoutClosed(): boolean {
   }
 }
 
-/** Whether another process group has the terminal. Node can't tell; Linux does, and elsewhere the answer is no. */
+/** Whether another process group has the terminal (this one is in the background). Only Linux shows this; false elsewhere. */
 function isInBackground(): boolean {
   try {
-    // After the name, which may have spaces: state, parent, group, session, terminal, and the group that has the terminal.
+    // Fields after the name (which may have spaces): state, parent, group, session, terminal, foreground group.
     const [, fields = ''] = /\) (.*)/.exec(readFileSync('/proc/self/stat', 'utf8')) ?? [];
     const [, , group, , , foreground] = fields.split(' ').map(Number);
     return foreground !== undefined && foreground > 0 && foreground !== group;

@@ -17,7 +17,7 @@ const table = (text: string): Readonly<Record<string, readonly string[]>> =>
       .map(([name = '', rest = '']) => [name.trim(), words(rest)]),
   );
 
-/** What each part of src may import of the others; `contract` and `json` stand at the bottom. */
+/** Allowed imports of each part of src from the others; `contract` and `json` are at the bottom. */
 const allowed = table(`
   contract:
   json:
@@ -46,7 +46,7 @@ const allowed = table(`
   keychain-main: config
 `);
 
-/** What the folders inside a part may import of each other, and of what stands in the part itself. */
+/** Allowed imports of the folders inside a part from each other, and from the files in the part itself. */
 const allowedInside = table(`
   cli: cli/commands cli/messages cli/options cli/records
   cli/options: cli cli/messages
@@ -64,13 +64,13 @@ const allowedInside = table(`
   operations/report: operations operations/journal operations/kinds operations/only-new
 `);
 
-/** A kind of purchase says what it is; these run it. */
+/** These run a purchase; a kind of purchase only describes it. */
 const notForKinds = words('src/operations/run.ts src/operations/earlier.ts');
 
 /** This file makes a digest of a stream without src/digest.ts. */
 const ownDigests = words('src/files/addition.ts');
 
-/** The names that two files have, since they are the same part of two rooms. No name stands in three places. */
+/** File names that occur twice, since the files are the same part of two folders. No name occurs three times. */
 const repeatedNames = table(`
   csv.ts: files output
   entity-search.ts: local-service requests
@@ -78,7 +78,7 @@ const repeatedNames = table(`
   store.ts: config local-service
 `);
 
-/** The parts that reach out of the process past the context, by what of Node they do it with. */
+/** Parts that use these modules of Node directly and not through the context. */
 const reaching = table(`
   child_process: cli config files
   dns/promises: cli
@@ -94,7 +94,7 @@ const reaching = table(`
   zlib: files local-service operations transport
 `);
 
-/** What computes and tells nothing of the machine. */
+/** Modules of Node that only compute. */
 const harmless = words('buffer crypto events path stream string_decoder timers/promises url util vm');
 
 /** Loaded when used: these must not be reached by static imports from the command line's start. Not chalk, which colours every error. */
@@ -156,7 +156,7 @@ function partOf(file: string): string {
   return file.split('/')[1]?.replace(/\.ts$/, '') ?? '';
 }
 
-/** The folder that a file stands in, below src. */
+/** The folder of a file, below src. */
 function roomOf(file: string): string {
   return file.includes('/', 'src/'.length) ? dirname(file).replace('src/', '') : partOf(file);
 }
@@ -198,7 +198,7 @@ describe('import arrows', () => {
     expect(wrong.sort()).toEqual([]);
   });
 
-  it('lead to every command and subcommand in a file of its name', () => {
+  it('reach every command and subcommand in a file of its name', () => {
     const folder = 'src/cli/commands/';
     const defined = files
       .filter((file) => file.startsWith(folder))
@@ -220,7 +220,7 @@ describe('import arrows', () => {
     ).toEqual([]);
   });
 
-  it('lead from no file back to it, those of types and of import() included', () => {
+  it('form no cycles, with type imports and import() included', () => {
     const isReached = new Map(files.map((file) => [file, new Set(reachedFrom([file], () => true))]));
     const circles = files.flatMap((file) =>
       filesOf(file)
@@ -236,15 +236,15 @@ describe('import arrows', () => {
     expect(making.filter((file) => file !== 'src/digest.ts').sort()).toEqual(ownDigests);
   });
 
-  it('what belongs to a run is a field of its context, and stands in no registry', () => {
+  it('the state of a run is in its context, not in a registry', () => {
     const keeping = files.filter((file) => /\bnew Weak(?:Map|Set|Ref)\b/.test(withoutComments(file)));
     // Facts about a command and an option of commander.
     expect(keeping).toEqual(['src/cli/help.ts', 'src/cli/options/facts.ts']);
   });
 
-  it('a name is that of one file, or of the same part of two rooms', () => {
+  it('a file name is unique, or names the same part of two folders', () => {
     const rooms = new Map<string, string[]>();
-    // A command is called what its users type, whatever stands elsewhere.
+    // Command files are named after what users type, even if the name occurs elsewhere.
     for (const file of files.filter((file) => !file.startsWith('src/cli/commands/'))) {
       const room = dirname(file).replace('src/', '');
       rooms.set(basename(file), [...(rooms.get(basename(file)) ?? []), room].sort());
@@ -273,7 +273,7 @@ describe('import arrows', () => {
         withoutComments(file),
       ),
     );
-    // What a program imports makes its own; how long work keeps the event loop is no time of anybody's.
+    // The library makes its own clock; measuring how long work blocks the event loop needs none.
     const mayTake = ['src/clock.ts', 'src/event-loop.ts', 'src/index.ts', 'src/main.ts'];
     expect(taking.filter((file) => !mayTake.includes(file))).toEqual([]);
   });
@@ -291,7 +291,7 @@ describe('import arrows', () => {
     expect(reached.length).toBeGreaterThan(30);
   });
 
-  it('no name of an option or a command stands below the command line', () => {
+  it('no option or command name occurs below the command line', () => {
     const names = Object.keys(commands).join('|');
     const named = new RegExp(`(?:^|[^\\w-])--[a-z]|(?:\\bleadpipe |\`)(?:${names})\\b`);
     const naming = files
@@ -318,7 +318,7 @@ describe('import arrows', () => {
     ]);
   });
 
-  it('what one command needs is loaded by that command', () => {
+  it('packages for one command are loaded only by that command', () => {
     const reached = reachedFrom(['src/main.ts', 'src/cli/program.ts'], isLoaded);
     const packages = reached
       .flatMap(importsOf)

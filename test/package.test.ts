@@ -61,7 +61,7 @@ describe('the package', () => {
     });
     expect({ status, stdout }).toEqual({
       status: 0,
-      stdout: 'apt-get failed: the tests leave out what is not installed.\n',
+      stdout: 'apt-get failed: tests that need missing programs are skipped.\n',
     });
   });
 

@@ -9,8 +9,8 @@ import { command, run, temporaryFolder } from './helpers/run.ts';
 import { screenOf } from './helpers/screen.ts';
 
 /**
- * The README's examples, run as they stand, one after the other in a home where nothing is. LEADPIPE_GOLDEN=update writes what they
- * show, and the pictures, anew.
+ * The README's examples, run unchanged, one after the other in an empty home. LEADPIPE_GOLDEN=update rewrites their output and the
+ * pictures.
  */
 const root = join(import.meta.dirname, '..');
 const readme = join(root, 'README.md');

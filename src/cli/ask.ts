@@ -6,21 +6,21 @@ import { toSigns } from '../output/ascii.ts';
 import { toTerminalText } from '../output/clean.ts';
 import { wrapMessage } from '../output/wrap.ts';
 
-/** What decides whether a purchase is asked about. */
+/** Options that decide whether the user is asked before a purchase. */
 export interface AskOptions {
   readonly yes?: true;
 }
 
-/** The person does not want to buy. */
+/** Thrown when the user answers no. */
 export class Declined extends Error {}
 
-/** Whether a person can be asked: one who sees the question, and whose answer is not taken for other input. */
+/** True if a person can see the question, and standard input is free for the answer. */
 export function canAsk({ run, stderr, stdin }: Context): boolean {
   const isRead = run.inputTakenBy !== undefined;
   return stdin.isTerminal && stderr.isTerminal && !isRead && stderr.isInBackground?.() !== true;
 }
 
-/** Asks before something is bought for these credits, null where that is not known. Returns whether it was asked. Throws Declined for a no. */
+/** Asks before a purchase of at most `credits` (null: unknown). Returns true if it asked. Throws Declined for a no. */
 export async function confirmPurchase(
   context: Context,
   { yes }: AskOptions,
@@ -33,8 +33,8 @@ export async function confirmPurchase(
 }
 
 /**
- * Asks for yes or no, and accepts nothing else: what is typed here could be a key. Enter alone is no, or `asksAgain`, where a no would lose
- * what was typed before. Only where standard input is a terminal.
+ * Asks for yes or no, up to three times, and accepts nothing else, since the input could be a key. Enter alone means no; with `asksAgain` it
+ * asks again, since a no would lose earlier input. Standard input must be a terminal.
  */
 export async function confirm(context: Context, question: string, asksAgain = false): Promise<boolean> {
   for (let time = 1; time <= 3; time++) {
@@ -47,18 +47,18 @@ export async function confirm(context: Context, question: string, asksAgain = fa
   return false;
 }
 
-/** Room for `yes` behind a question. */
+/** Columns kept free for the answer. */
 const longestAnswer = 4;
 
 /**
- * Asks on stderr for one line, only where standard input is a terminal. With `hidden`, what is typed is not shown. Throws `interrupted` on
- * Ctrl-C and at the end of the input.
+ * Asks on stderr for one line; standard input must be a terminal. With `hidden`, the input is not shown. Throws `interrupted` on Ctrl-C and
+ * at the end of the input.
  */
 export async function ask(context: Context, question: string, hidden: 'hidden' | 'shown'): Promise<string> {
   const { columns, stream } = context.stderr;
   const { statusLine } = context.run;
   statusLine?.hold();
-  // The answer is typed behind the last line. readline would break the question inside a word.
+  // readline would break the question inside a word, so it only gets the last line.
   const said = wrapMessage(
     `${toSigns(context, context.stderr)(toTerminalText(question))} `,
     columns && columns - longestAnswer,
@@ -73,7 +73,7 @@ export async function ask(context: Context, question: string, hidden: 'hidden' |
     prompt: `${prompt.trimEnd()} `,
   });
   for (const line of said) stream.write(`${line}\n`);
-  // Only after the terminal is set up, so that nothing typed at once is shown.
+  // Shown only after echo is off, so that early typing stays hidden.
   if (hidden === 'hidden') stream.write(lines.getPrompt());
   else lines.prompt();
   let isStopped = false;
@@ -89,7 +89,7 @@ export async function ask(context: Context, question: string, hidden: 'hidden' |
       context.signal.addEventListener('abort', () => stop(stoppedBy(context.signal)), { once: true });
     });
   } finally {
-    // Closing it looks like the end of the input.
+    // close() also emits `close`, so `isStopped` is read first.
     const endsLine = hidden === 'hidden' || isStopped;
     lines.close();
     if (endsLine) stream.write('\n');

@@ -6,7 +6,7 @@ import { addSharedOptions, type SharedOptions } from './options/shared-options.t
 /** The help of a command or a group, above its options. */
 interface Described extends CommandHelp {
   readonly name: string;
-  /** For the list of its group. The program's own list is in program.ts. */
+  /** Shown in the list of its group; summaries of top-level commands are in program.ts. */
   readonly summary?: string;
   readonly description: string;
 }
@@ -23,7 +23,7 @@ interface CommandDefinition<Given extends unknown[]> extends Described {
 
 type CreateCommand = (context: Context) => Command;
 
-/** The constructor of a command. */
+/** Returns a function that creates the command. */
 export function defineCommand<Given extends unknown[]>(definition: CommandDefinition<Given>): CreateCommand {
   return (context) => {
     const command = describe(definition);
@@ -34,7 +34,7 @@ export function defineCommand<Given extends unknown[]>(definition: CommandDefini
   };
 }
 
-/** The constructor of a group of commands. `defaultCommand` runs where none is named. */
+/** Returns a function that creates a group of commands. `defaultCommand` runs if none is named. */
 export function defineGroup(
   definition: Described,
   commands: readonly CreateCommand[],

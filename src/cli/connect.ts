@@ -11,8 +11,8 @@ import { createNotes, openStatusLine, waitedFor } from './messages/status-line.t
 import type { ConnectionOptions } from './options/shared-options.ts';
 
 /**
- * Runs `work` with the connection that the options of a command mean; see connection/connection.ts. On stderr it shows what is waited for,
- * unless the command shows something of its own. `say` prints notes, for commands that can't print them at once.
+ * Runs `work` with the connection for these options; see connection/connection.ts. The status line shows the wait, unless the command has its
+ * own status. `say` prints notes, for commands that can't print them at once.
  */
 export async function withConnection<T>(
   context: Context,
@@ -89,7 +89,7 @@ const reasons: Partial<Readonly<Record<Fault, string>>> = {
 
 /** Pure: in a few words, why a request is sent again. */
 export function toWaitReason({ fault, details, words }: RequestError): string {
-  // A mistyped name can then be seen at once, and not only when all attempts have failed.
+  // Shows a mistyped host name at once, not only after the last attempt.
   if (fault === 'unsent' || fault === 'not_running')
     return words.replace(/^no connection to the service: /, '');
   const status = details.status === undefined ? '' : ` (${details.status})`;

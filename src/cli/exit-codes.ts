@@ -10,13 +10,13 @@ export const exitCodes = {
   },
   partial: { code: 3, meaning: 'done in part: the rows written are good, but some are missing' },
   authentication: { code: 4, meaning: 'the API key was refused (401, 403)' },
-  credits: { code: 5, meaning: 'too few credits (402), or more than a limit of yours allows' },
+  credits: { code: 5, meaning: 'not enough credits (402), or above a limit that you set' },
   not_found: { code: 6, meaning: 'not found at the service (404), or not known on this machine' },
   no_result: {
     code: 7,
     meaning: 'the service had no answer, or found nothing (with --exit-status)',
   },
-  unknown: { code: 8, meaning: 'it is unknown whether this was bought: check before you run it again' },
+  unknown: { code: 8, meaning: 'outcome unknown: it may have been bought; check before you run it again' },
   not_enabled: { code: 9, meaning: 'the service does not offer this to you yet (503)' },
   local_io: { code: 74, meaning: "a file can't be read or written: disk full, no permission" },
   temporary: { code: 75, meaning: 'temporary, nothing new was charged: run it again later' },
@@ -64,7 +64,7 @@ export const readOutcomes: readonly Outcome[] = [...freeOutcomes, 'no_result', '
 /** How every paid request can end; some commands add to this. */
 export const paidOutcomes: readonly Outcome[] = [...freeOutcomes, 'credits', 'no_result', 'unknown'];
 
-/** Pure: the ways to end that only some commands have. The topic exit-codes explains the others. */
+/** Pure: the outcomes of only some commands. The topic exit-codes explains the others. */
 export function toOwnOutcomes(outcomes: readonly Outcome[]): readonly Outcome[] {
   return outcomes.filter((outcome) => !freeOutcomes.includes(outcome));
 }

@@ -10,9 +10,7 @@ interface Described {
   readonly commands: readonly Described[];
 }
 
-/**
- * What programs read of the help: every command, or the one that these words name, or the JSON Schema of both. Throws UsageError.
- */
+/** The help as JSON: all commands, the one that these words name, or the JSON Schema. Throws UsageError. */
 export async function readHelpForPrograms(words: readonly string[]): Promise<string> {
   const [options, names] = [words.filter(isOption), words.filter((word) => !isOption(word))];
   const asked = [

@@ -11,12 +11,12 @@ export interface CommandHelp {
   readonly examples: readonly [string, string];
   /** The shape of what goes to stdout. A group has none. */
   readonly output?: readonly string[];
-  /** The columns of its CSV, without those that depend on the request; those are said in words. */
+  /** Its CSV columns. `moreColumns` describes those that depend on the request. */
   readonly columns?: () => readonly string[];
   readonly moreColumns?: string;
   /** What it costs, and the settings of its price. Without it, the command is free. */
   readonly cost?: { readonly text: string; readonly settings: readonly PriceName[] };
-  /** How it can end; a group can end as its commands can. */
+  /** Its outcomes; a group has those of its commands. */
   readonly outcomes?: readonly Outcome[];
   readonly lists?: readonly HelpList[];
   /** Paragraphs at the end. */
@@ -59,8 +59,7 @@ export type Topic = readonly (string | HelpList | { readonly lines: readonly str
 const helps = new WeakMap<Command, CommandHelp>();
 
 /**
- * The minimum number of columns for meanings beside a list of options; with fewer they are not wrapped. Commander's own value of 40 leaves none in a
- * terminal of 60.
+ * Minimum width of the meanings beside the options; below it they are not wrapped. Commander's default of 40 would not wrap in 60 columns.
  */
 export const minWidthToWrap = 20;
 
@@ -77,7 +76,7 @@ export function helpOf(command: Command): CommandHelp | undefined {
   return helps.get(command);
 }
 
-/** How a command can end; a group, as any of its commands. */
+/** The outcomes of a command; of a group, those of its commands. */
 export function outcomesOf(command: Command): readonly Outcome[] {
   return helpOf(command)?.outcomes ?? [...new Set(command.commands.flatMap(outcomesOf))];
 }
@@ -86,12 +85,12 @@ export function isShared({ helpGroupHeading }: Option): boolean {
   return Object.values<string | undefined>(groups).includes(helpGroupHeading);
 }
 
-/** Pure: whether the help of its command explains this option. It names the others, and `help options` explains them. */
+/** Pure: true if the help of its command explains this option. Others are only named there; `help options` explains them. */
 export function isExplained(option: Option): boolean {
   return !isShared(option) || optionFactsOf(option).common === true;
 }
 
-/** Pure: the items of a help by heading, as commander groups them, but with all shared options under one heading, except those for lists. */
+/** Pure: groups items by heading as commander does, but with all shared options except those for lists under one heading. */
 export function groupShared<Item extends Command | Option>(
   all: Item[],
   shown: Item[],

@@ -54,7 +54,7 @@ async function loadCompletion(): ReturnType<Load> {
   return { createCommand: createCompletionOf(createProgram) };
 }
 
-/** A group that does something without a subcommand. The others, like the program itself, then list their commands. */
+/** The only group that runs without a subcommand. The others, and the program itself, show their help. */
 const acting = 'history' satisfies keyof typeof commands;
 
 const [helpFlags, helpText] = ['-h, --help', 'print help'] as const;
@@ -81,7 +81,7 @@ const help: CommandHelp = {
 export async function runProgram(context: Context, given: readonly string[]): Promise<number> {
   let ran: Ran | undefined;
   let program: Command | undefined;
-  // With a command, -v means --verbose.
+  // Alone, -v means --version; with a command, --verbose.
   let argv = given.length === 1 && given[0] === '-v' ? ['--version'] : given;
   try {
     program = await createProgram(context, argv);
@@ -101,18 +101,20 @@ export async function runProgram(context: Context, given: readonly string[]): Pr
     program.hook('preAction', async (_, action) => {
       const options = action.opts();
       ran = { args: action.args, options, has: (name) => action.options.some(({ long }) => long === name) };
-      // A request in JSON, or a hyphen that a chat has changed.
+      // Maybe a JSON request, or a hyphen that a chat has changed.
       const isOdd = action.args.some((word) => /^(?:\s*\{|[^\0-\x7f])/.test(word));
       if (isOdd || (action.args.length > 0 && !fits(action))) {
-        const { toCorrection, toPasted, toUnchanged } = await import('./messages/corrected.ts');
+        const { toCorrection, toJsonArgumentError, toPunctuationError } = await import(
+          './messages/corrected.ts'
+        );
         const correction =
-          toPasted(action, argv) ??
-          toUnchanged(action, argv, fits(action)) ??
+          toJsonArgumentError(action, argv) ??
+          toPunctuationError(action, argv, fits(action)) ??
           (fits(action) ? undefined : toCorrection(action, argv));
         if (correction !== undefined) throw correction;
       }
       if (ran.options.summary === undefined) return;
-      // From here on the command line is understood.
+      // The command line is valid.
       const { nameOf, openSummary } = await import('./summary.ts');
       await openSummary(context, ran.options.summary, nameOf(action), ran);
     });
@@ -143,8 +145,8 @@ export async function reportThrown(context: Context, error: unknown, argv: reado
 }
 
 /**
- * The program with only the command that these words name. It has every command without words, and where the first word is an option: only the
- * options of all commands tell which word is the command.
+ * The program; only the command that these words name is loaded. Without `words`, or if the first is an option, all are loaded: only their
+ * options tell which word is the command.
  */
 export async function createProgram(context: Context, words: readonly string[] = ['-']): Promise<Command> {
   const chosen = words[0] === 'help' ? words[1] : words[0];
@@ -182,7 +184,7 @@ export async function createProgram(context: Context, words: readonly string[] =
 /** Passes settings on to a command: commander only does so for commands that it makes itself. */
 function adopt(parent: Command, command: Command): void {
   command.copyInheritedSettings(parent).helpCommand(false);
-  // Below the last of its options, in whatever group that is.
+  // --help goes last, into the group of the last option.
   const last = command.options.at(-1)?.helpGroupHeading;
   if (last !== undefined)
     command.addHelpOption(withFacts(new Option(helpFlags, helpText), { common: true }).helpGroup(last));
@@ -206,6 +208,6 @@ async function toCommandLine(command: Command, words: readonly string[], isHelp 
   if (isHelp && command.parent === null) {
     return [checkOneOf('command or topic', first, [...names, ...topicNames])];
   }
-  const { meantIn } = await import('./messages/corrected.ts');
-  return [checkOneOf('command', first, names, {}, meantIn(command, words))];
+  const { suggestionsFor } = await import('./messages/corrected.ts');
+  return [checkOneOf('command', first, names, {}, suggestionsFor(command, words))];
 }

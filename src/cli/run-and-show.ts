@@ -18,26 +18,25 @@ import { checkColumns } from './records/chosen-columns.ts';
 import { openOutput, type Printed } from './records/record-output.ts';
 import { learn } from './run-facts.ts';
 
-/** How a run is shown. */
 export interface Shown {
-  /** What to show while the user waits for one answer, or for the first row. */
+  /** Status text while waiting for one answer, or for the first row. */
   readonly label?: string;
-  /** How many leads were asked for. */
+  /** The requested number of leads. */
   readonly limit?: number | undefined;
   /** How its records are printed. */
   readonly printed: Pick<Printed, 'csv' | 'shape' | 'layout'>;
   /** Called with the output once it is open; returns the one that is used. `announce` is awaited before another file is made. */
   readonly opened?: (delivery: Delivery, announce: Parameters<OpenDelivery>[1]) => Promise<Delivery>;
-  /** What the progress of a list is, after this many seconds. */
+  /** The progress of a list, after this number of seconds. */
   readonly toProgress?: (
     counts: Extract<OperationEvent, { is: 'rows' }>['counts'],
     seconds: number,
   ) => string;
-  /** What the command does with an event, in addition. What it throws ends the run. `warn` prints a line, where rows are not in its way. */
+  /** Additional handling of an event; an error ends the run. `warn` prints a line when no rows are in its way. */
   readonly on?: ((event: OperationEvent, warn: (line: string) => void) => void | Promise<void>) | undefined;
   /** The earlier run to resume, if the user named one. */
   readonly earlier?: ((buyer: Buyer, reader: Reader) => Promise<Earlier>) | undefined;
-  /** What has found it. */
+  /** The reader that found it. */
   readonly reader?: Reader | undefined;
 }
 
@@ -46,7 +45,7 @@ type ShowOptions = ConnectionOptions & RecordOptions & AskOptions & { readonly p
 /** How many warnings are kept until the rows are printed. */
 const maxHeld = 20;
 
-/** Runs an order, and shows on stderr what happens. Returns undefined after a preview, and where the person did not want to buy. Throws as `run`. */
+/** Runs an order, and shows its progress on stderr. Returns undefined after a preview, or if the user said no. Throws as `run`. */
 export async function runAndShow<Kind extends Runnable>(
   context: Context,
   options: ShowOptions,
@@ -153,14 +152,14 @@ export async function show<T>(
       case 'stopping':
         stoppingAt = clock.monotonic();
         if (patience !== undefined) patience.ms = previousMs + 1000 * event.seconds;
-        // If the reader of the output went away, no one may be there to read this.
+        // stderr may have no reader either.
         if (stoppedBy(signal) === 'reader_closed') break;
         say(
           `waiting up to ${event.seconds} s for ${countOf(event.answers, 'pending answer')}${options.local ? '' : ` that ${plural(event.answers, 'is', 'are')} paid for`}; press Ctrl-C again to stop at once`,
         );
         break;
       case 'ended':
-        // No one waits for what follows.
+        // The status line is no longer needed.
         context.run.statusLine?.pause();
         break;
       default:
@@ -179,7 +178,7 @@ export async function show<T>(
         }),
     );
   } finally {
-    // What was waited for is not taken from the time in which the end is told.
+    // Waiting for answers does not use up the time for the last messages.
     if (patience !== undefined && stoppingAt !== undefined)
       patience.ms = previousMs + clock.monotonic() - stoppingAt;
     for (const line of held.all()) warn(line);

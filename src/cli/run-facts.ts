@@ -3,13 +3,13 @@ import type { LeadpipeError } from '../errors.ts';
 import type { OperationEvent } from '../operations/events.ts';
 import { creditsOf } from '../operations/prices.ts';
 
-/** What is known of the run so far. */
+/** The facts about the run so far. */
 export function factsOf({ run }: Pick<Context, 'run'>): RunFacts {
   run.facts ??= {};
   return run.facts;
 }
 
-/** Notes what is known; what is not known now stays as it was. */
+/** Records facts; undefined ones stay unchanged. */
 function note(
   context: Pick<Context, 'run'>,
   known: { [Name in keyof RunFacts]: RunFacts[Name] | undefined },
@@ -18,7 +18,7 @@ function note(
   Object.assign(factsOf(context), Object.fromEntries(given));
 }
 
-/** Notes what an event of an operation says. */
+/** Records the facts of an event. */
 export function learn(context: Pick<Context, 'run'>, event: OperationEvent): void {
   const facts = factsOf(context);
   switch (event.is) {
@@ -69,14 +69,14 @@ export function learn(context: Pick<Context, 'run'>, event: OperationEvent): voi
   }
 }
 
-/** Notes what the last line of a command says: nothing is left to resume. */
-export function learnEnd(context: Pick<Context, 'run'>, known: Parameters<typeof note>[1]): void {
+/** Records the facts of the closing line. After it, nothing is left to resume. */
+export function recordEnd(context: Pick<Context, 'run'>, known: Parameters<typeof note>[1]): void {
   note(context, { ...known, isFinished: true });
   delete factsOf(context).resume;
 }
 
-/** Notes the error that the run ends with, in the form that programs get, and the command that resumes it. */
-export function learnError(
+/** Records the error that ended the run, as programs get it, and the command that resumes the run. */
+export function recordError(
   context: Pick<Context, 'run'>,
   { details }: LeadpipeError,
   error: object,

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Context, RunFacts } from '../context.ts';
 import { type Charged, UsageError } from '../errors.ts';
-import { prepareEndFile } from '../files/end-file.ts';
+import { prepareExitFile } from '../files/end-file.ts';
 import { isSameFile } from '../files/target.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { Ran } from './messages/hints.ts';
@@ -39,8 +39,8 @@ export const summaryMembers = {
 type Summary = Readonly<Record<keyof typeof summaryMembers, unknown>>;
 
 /**
- * Prepares the file of --summary, which is written when the process ends, with the exit code that it has then. Throws LocalIoError where it
- * can't be written, UsageError where it is another file of the run.
+ * Prepares the file of --summary, which is written when the process ends, with its exit code. Throws LocalIoError if it can't be written,
+ * UsageError if the run uses it for something else.
  */
 export async function openSummary(
   context: Context,
@@ -60,7 +60,7 @@ export async function openSummary(
   const output = fileOf(options);
   if (output !== undefined) facts.output = resolve(output);
   if (options.local) facts.isFree = true;
-  const write = await prepareEndFile(path, context.pid);
+  const write = await prepareExitFile(path, context.pid);
   context.run.atExit = (exit) => {
     try {
       write(`${JSON.stringify(toSummary(facts, command, exit))}\n`);
@@ -72,7 +72,7 @@ export async function openSummary(
   };
 }
 
-/** Pure: what is known of a run, when it ends with this code. */
+/** Pure: the summary of a run that ends with this code. */
 function toSummary(facts: RunFacts, command: string, exit: number): Summary {
   const { error, isFree, isSent, resume = null } = facts;
   const told = error as { operation_id?: string; request_id?: string; charged?: Charged | null } | undefined;
@@ -106,11 +106,11 @@ const stopped: readonly number[] = (['hung_up', 'interrupted', 'terminated'] as 
 /** Pure: the state in the words of the history. */
 function toState(exit: number, { isFinished, resume, rows }: RunFacts): (typeof states)[number] {
   const { complete, no_result, partial, reader_closed, unknown } = exitCodes;
-  // Nothing found is an end like any other, also with --exit-status.
+  // A run that finds nothing is complete, also with --exit-status.
   if (exit === complete.code || (exit === no_result.code && isFinished)) return 'complete';
   if (exit === partial.code || exit === reader_closed.code) return 'partial';
   if (exit === unknown.code) return 'unknown';
-  // A list that has rows was left, even where only the same command resumes it.
+  // A list with rows was interrupted, even if only the same command can resume it.
   return stopped.includes(exit) || (resume ?? rows) !== undefined ? 'interrupted' : 'failed';
 }
 

@@ -51,7 +51,7 @@ const shared = [
 
 export const topicTexts: Readonly<Record<TopicName, Topic>> = {
   environment: [
-    'If a value is given in several places, the option comes first, then the variable, then the setting of the profile, then the built-in default. `leadpipe config list` shows which value is used, and where it comes from. Nothing is read from the folder that you are in.',
+    'If a value is given in several places, the option comes first, then the variable, then the setting of the profile, then the built-in default. `leadpipe config list` shows which value is used, and where it comes from. Nothing is read from the current directory.',
     {
       heading: 'Variables of leadpipe',
       rows: [
@@ -88,7 +88,7 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
           'where each key is stored, and the keys if there is no keychain',
         ],
         ['~/.local/state/leadpipe/', 'the history; answers and leads are stored there'],
-        ['~/.cache/leadpipe/', 'what Node keeps compiled, from Node 22.8 on; it can be removed'],
+        ['~/.cache/leadpipe/', 'compiled code (Node 22.8 and newer); it can be removed'],
       ],
     },
     'Only you can read these files and folders (0600 and 0700).',
@@ -104,7 +104,7 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
   formats: [
     'The first of these decides the format: -f, the extension of the file of -o, the setting `format`. Without them, it is a table on a terminal and jsonl everywhere else.',
     { heading: 'Formats', rows: formats.map((format) => [format, meanings[format]]) },
-    '--columns chooses columns by the names that a table or CSV shows, or by a path such as links.website. Company=name gives a column another header; put quotes around a name with a comma. Of people, first_name and last_name are columns too. -o writes <file>.part first, and renames it to <file> when everything is there; --append adds rows to a file. Times that leadpipe writes itself are local on a terminal, and ISO 8601 with the offset from UTC in files and pipes.',
+    '--columns chooses columns by the names that a table or CSV shows, or by a path such as links.website. Company=name gives a column another header; put quotes around a name with a comma. For people, first_name and last_name are columns too. -o writes a temporary file (<file>.<six letters>.part), and renames it to <file> at the end; --append adds rows to a file. Times that leadpipe writes itself are local on a terminal, and ISO 8601 with the offset from UTC in files and pipes.',
     {
       heading: 'For programs',
       rows: [
@@ -129,7 +129,7 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
     'The JSON Schema of the error object; the first line below stores it in a file:',
     { lines: ["leadpipe help formats | sed -n '/^  {/,/^  }/p;/^  }/q' > error.schema.json"] },
     { lines: errorSchemaLines() },
-    '--summary <file> writes one object when the command ends, however it ends: done, refused, stopped by a signal, or with an error in the middle. It is the same on every day: each member is always there, and is null where it does not apply. `charged` and `credits_at_most` are about this run. `excluded` counts leads that arrived and were left out here, since they were delivered before; those that the service itself left out are not known. The file appears whole; only a command line that is not understood writes none. Its JSON Schema; the first line stores it in a file:',
+    '--summary <file> writes one object when the command ends, however it ends: done, refused, stopped by a signal, or with an error in the middle. Every member is always present, and null if it does not apply. `charged` and `credits_at_most` are about this run. `excluded` counts leads that arrived and were left out here, since they were delivered before; those that the service itself left out are not known. The file appears whole; an invalid command line writes none. Its JSON Schema; the first line stores it in a file:',
     { lines: ["leadpipe help formats | sed '1,/^  }/d' | sed -n '/^  {/,$p' > summary.json"] },
     { lines: summarySchemaLines() },
   ],
@@ -155,7 +155,7 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
         ['leadpipe balance', 'the credits that you have; with --require 50, exit code 5 if there are fewer'],
         [
           '--dry-run',
-          'shows what would be sent now (the rest, where an unfinished run is resumed), what it costs at most and your balance; buys nothing',
+          'shows what would be sent now (the rest, if an unfinished run is resumed), what it costs at most and your balance; buys nothing',
         ],
         [
           '--max-credits 20',

@@ -9,23 +9,23 @@ const isQuoted = new RegExp(`^${quoted}$`);
 const nameInQuotes = new RegExp(`(?<=(?:^|[,=])\\s*)${quoted}(?=\\s*(?:[,=]|$))`, 'g');
 const pair = new RegExp(`^(${quoted}|(?!")[^=]*?)\\s*=\\s*(.*)$`, 's');
 
-/** Pure: the columns of a text with commas between them. As in CSV, quotes around a name keep its commas. */
+/** Pure: the columns in a comma-separated text. As in CSV, a quoted name may contain commas. */
 export function chosenIn(text: string): string[] {
   const parts = text.replace(nameInQuotes, (name) => name.replaceAll(',', '\0')).split(',');
   return parts.map((part) => part.replaceAll('\0', ',').trim());
 }
 
-/** Pure: whether a name of one of these begins with a quote and does not end with one. */
+/** Pure: whether a name has an opening quote and no closing one. */
 export function hasOpenQuote(chosen: string): boolean {
   return /(?:^|=)\s*"/.test(chosen.replace(nameInQuotes, ''));
 }
 
-/** Pure: the same name, as `chosenIn` reads it. */
+/** Pure: the name, quoted if `chosenIn` needs it. */
 export function toColumnWord(name: string): string {
   return /[,="]|^\s|\s$/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
 }
 
-/** Pure: `header=name`, or a name, which is the header, too. A name that a column of the layout has may contain `=`. */
+/** Pure: parses `header=name`; a name alone is also the header. The name of a known column may contain `=`. */
 export function toChosen(given: string, known: ReadonlySet<string> = new Set()): ChosenColumn {
   if (known.has(given)) return { header: given, name: given };
   const [, header = given, name = given] = pair.exec(given) ?? [];

@@ -3,8 +3,8 @@ import { toChosen } from './chosen-names.ts';
 import type { Column, Layout } from './layout.ts';
 
 /**
- * The columns that the user chose. A name that is the header of a column means that column: of CSV first, then of what a screen shows
- * (`shown`), then of what is only offered. Any other is a dot path. `found` gets for each name whether any record had it.
+ * The columns that the user chose. A name is looked up among the headers of CSV, then of the screen (`shown`), then of the offered columns.
+ * Any other name is a dot path. `found` records for each name whether any record had it.
  */
 export function chosenLayout(
   given: readonly string[],
@@ -44,7 +44,7 @@ export function memberLayout(names: Iterable<string>, under?: string): Layout {
   return { columns: membersOf(names, under) };
 }
 
-/** Columns of members. People read these words in place of their names, and nothing of those that are empty. */
+/** Columns of members. For people, these words replace their names, and empty members are left out. */
 export function wordedLayout(words: Readonly<Record<string, string>>): Layout {
   return {
     ...memberLayout(Object.keys(words)),
@@ -84,8 +84,8 @@ export function toFlatObject(columns: readonly Column[], record: JsonText): Json
 }
 
 /**
- * A column with everything else in a record, as JSON: the columns are fixed before it is known what later records hold. For leads, it also
- * has the enrich fields that are not in `enrichFields`.
+ * A column with all other members of a record, as JSON: the columns are fixed before later records are known. For leads, it also has the
+ * enrich fields that are not in `enrichFields`.
  */
 export function restColumn(
   header: string,
@@ -108,7 +108,7 @@ export function restColumn(
   };
 }
 
-/** The header as no other column has it: with the name of its object before it, if need be. It is taken from now on. */
+/** A header that no other column has: if necessary, with the name of its object before it. Adds it to `taken`. */
 export function unique(taken: Set<string>, wanted: string, owner = 'enrich_fields', between = '.'): string {
   let header = wanted;
   while (taken.has(header)) header = `${owner}${between}${header}`;

@@ -4,13 +4,13 @@ import type { Column, Layout, LayoutOf } from './layout.ts';
 import { namePartColumns } from './name-parts.ts';
 import { enriched, isPerson, score } from './record-parts.ts';
 
-/** Leads of a search, with the requested enrich fields. Of people, both parts of the name can be chosen. */
+/** Leads of a search, with the requested enrich fields. For people, first and last name are offered as columns. */
 export function entityLayout(enrichFields: readonly string[] = [], type?: string): Layout {
   const offered = type === 'person' ? namePartColumns('name') : [];
   return { columns: entityColumns(enrichFields), offered, records: 'leads', enrichFields };
 }
 
-/** The columns of leads whose enrich fields only they themselves show: somebody else may have created their task. */
+/** The columns of leads whose enrich fields are only known from the leads: another user may have created the task. */
 export const foundLayout: LayoutOf = (records) => {
   const fields = records.flatMap((record) => [
     ...objectMembers(objectMembers(record).get('enrich_fields') ?? '{}').keys(),

@@ -3,18 +3,18 @@ import type { JsonText, JsonView, Source } from '../json/text.ts';
 /** A column of CSV: its header, and the part of a record that goes under it. */
 export interface Column {
   readonly header: string;
-  /** What stands there in the input of a list, for a CSV that is not changed. */
+  /** The original header in the input of a list, for raw CSV. */
   readonly rawHeader?: string | undefined;
-  /** A table never cuts it, and leaves it at least this much room, even if the first rows have nothing there. */
+  /** Minimum width in a table, which never cuts this column, even if the first rows are empty. */
   readonly keeps?: number;
-  /** In a table: left out while it is empty and others need the room, or where others would be cut, or always. */
+  /** When a table leaves it out: `spare`: while empty, if others need the width; `yields`: if others would be cut; `never`: always. */
   readonly inTable?: 'spare' | 'yields' | 'never';
-  /** What people read in a sheet where there is no value. */
+  /** The text for a missing value in a sheet. */
   readonly none?: string;
   readonly from: Source;
 }
 
-/** What records are called where several kinds stand in one file: the tables of a database. */
+/** The names of record kinds in a file with several: the tables of a database. */
 export type RecordsName = 'leads' | 'contacts' | 'answers' | 'enriched' | 'items';
 
 /** How a kind of record is shown. It is fixed before the first row, so that every day's file has the same header. */
@@ -22,14 +22,14 @@ export interface Layout {
   readonly columns: readonly Column[];
   /** Columns that are only there where the user chooses them. */
   readonly offered?: readonly Column[];
-  /** All members that records have, where that is known. */
+  /** All members of the records, if known. */
   readonly members?: readonly string[] | undefined;
   readonly records?: RecordsName | undefined;
   /** Chosen by the user: JSON and JSONL then hold flat objects of these columns. */
   readonly chosen?: true;
-  /** The columns of a table, if they are not the same. Only a table asks for them. */
+  /** The columns of a table, if different. */
   table?(): readonly TableColumn[];
-  /** For leads: the enrich fields that were requested. Their table is made where it is drawn. */
+  /** For leads: the requested enrich fields. The table code makes their columns. */
   readonly enrichFields?: readonly string[];
   /** The columns of a single answer's sheet, if they are not the same. */
   sheet?(record: JsonView): readonly Column[];
@@ -42,7 +42,7 @@ export type LayoutOf = (records: readonly JsonText[], signal?: AbortSignal) => L
 
 export type Tone = 'red' | 'yellow' | 'green';
 
-/** A column for people. It loads nothing, so other formats can pass it along. */
+/** A column of a table for people. Its functions load no table code, so other formats can pass it on. */
 export interface TableColumn {
   readonly header: string;
   /** The text of a cell: one clean line of any length. By default that of its value. */
@@ -57,20 +57,20 @@ export interface TableColumn {
   links?(record: JsonView): readonly Link[];
   /** The colour of a text in this column. */
   tone?(text: string): Tone | undefined;
-  /** The minimum number of columns of the terminal that make sense, and the most that are useful. */
+  /** Minimum and maximum useful width, in columns of the terminal. */
   readonly min: number;
   readonly max: number;
   /** Its share of the width, independent of the rows: a table of 3 leads looks like one of 300. */
   readonly share?: number | undefined;
   /** How many lines a cell may have; 1 by default. */
   readonly lines?: number;
-  /** Useless when it is cut: it gets its room first, and a longer cell continues in the next lines. */
+  /** Never cut: it gets its width first, and longer cells wrap. */
   readonly keeps?: true;
   /** On a card, title and detail come first, and have no label. */
   readonly role?: 'title' | 'detail' | 'link' | 'body';
   /** Left out where the other columns would be cut otherwise: the lowest number first, then the leftmost (true counts as 1). */
   readonly yields?: boolean | number;
-  /** While it is empty, it is the first that is left out. */
+  /** Left out first while it is empty. */
   readonly isSpare?: true | undefined;
   /** Its header may be cut where cells of other columns need the room. */
   readonly shrinks?: true;

@@ -11,10 +11,10 @@ import {
   textsAnywhereIn,
 } from '../json/text.ts';
 
-/** `score.score`; the whole of a score that is not of that form. */
+/** `score.score`, or the whole `score` if it has another form. */
 export const score: Source = [['score', 'score'], ['score']];
 
-/** One of the two parts; the whole of a value that is not of the form `{ content, reference }` is its content. */
+/** One part of an enrich field. A value that is not `{ content, reference }` counts as its content. */
 export function enriched(
   record: JsonView,
   field: string,
@@ -38,7 +38,7 @@ export function linksIn(links: JsonText = 'null'): JsonText[] {
   return own.length > 0 ? own : texts.length > 0 ? [links] : [];
 }
 
-/** The same for people, who also see what is no address, such as a phone number. */
+/** As `linksIn`, for people: also texts that are no addresses, such as phone numbers. */
 export function shownLinksIn(links: JsonText = 'null'): JsonText[] {
   return [...firstLinks(links), ...ownTexts(links), ...linksIn(links)];
 }
@@ -61,7 +61,7 @@ export function isPerson(lead: JsonText): boolean {
   return isPersonIn(withoutBlanks(new JsonView(lead).inner('links')?.member('linkedin_url')));
 }
 
-/** Handles. Deeper down a text may only say of what kind another is, and many leads have that in common. */
+/** Top-level texts, such as handles. Deeper ones may be labels, such as the kind of a link, which many leads share. */
 function ownTexts(links: JsonText): JsonText[] {
   return [...objectMembers(links).values()].filter((value) => isOf('string')(value) && isFilled(value));
 }

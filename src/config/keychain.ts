@@ -28,22 +28,19 @@ export class KeychainError extends ConfigurationError {
   }
 }
 
-/** How long to wait for a keychain: a locked one may wait for a password, and no one may be there to type it. */
-const patienceMs = 3000;
+/** Timeout of a keychain: a locked one may wait for a password that is never typed. */
+const timeoutMs = 3000;
 
 const faults: Readonly<Record<KeychainFault, readonly [cause: string, hint: string | Facts]>> = {
   absent: ['no usable keychain was found on this machine', { is: 'no_keychain' }],
   locked: ['the keychain is locked', 'Unlock it, or set LEADPIPE_API_KEY for this run.'],
   silent: [
-    `the keychain did not answer within ${patienceMs / 1000} seconds`,
+    `the keychain did not answer within ${timeoutMs / 1000} seconds`,
     'It may be waiting to be unlocked. Unlock it, or set LEADPIPE_API_KEY for this run.',
   ],
 };
 
-/**
- * The operating system's keychain. A process of its own asks it, with the program `script` (keychain-main.cjs). Its methods throw
- * KeychainError.
- */
+/** The operating system's keychain. A child process that runs `script` (keychain-main.cjs) reads it. Methods throw KeychainError. */
 export function createKeychain(
   script: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -59,7 +56,7 @@ export function createKeychain(
       env: childEnv,
       execArgv: [],
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      timeout: patienceMs,
+      timeout: timeoutMs,
       killSignal: 'SIGKILL',
       signal,
     });

@@ -17,11 +17,11 @@ export type SettingValue = string | number;
 
 interface Setting<Value extends SettingValue> {
   readonly meaning: string;
-  /** What it takes, in words. */
+  /** The allowed values, in words. */
   readonly takes: string;
-  /** The only words that it takes. */
+  /** The allowed words, if it takes no other value. */
   readonly words?: readonly string[];
-  /** Turns a text into the value, where it is another one; does not check whether it can be used. */
+  /** Converts the text to the value, without checking it. */
   parse?(text: string): SettingValue;
   accepts(value: unknown): value is Value;
 }
@@ -85,18 +85,18 @@ export const settingTable = {
   'timeout.idle': seconds('seconds to wait for more data of an answer'),
   'timeout.event': seconds('seconds to wait for more leads of a search'),
   'timeout.total': seconds('seconds to wait for the end of an answer'),
-  'retry.attempts': wholeNumber(20)('the most retries of one request; for some errors fewer'),
-  'retry.budget': wholeNumber(86_400)('the most seconds to wait before retries, all together'),
+  'retry.attempts': wholeNumber(20)('maximum retries per request (fewer for some errors)'),
+  'retry.budget': wholeNumber(86_400)('maximum seconds of waiting for retries, in total'),
   'poll.interval': seconds('seconds between two checks of a task; the first three come sooner'),
   'poll.max': seconds('seconds between two checks of a task, at most'),
-  'price.search': credits('the most that a lead of a search costs, in credits'),
-  'price.task': credits('the most that a lead of a task costs, in credits'),
+  'price.search': credits('maximum credits per lead of a search'),
+  'price.task': credits('maximum credits per lead of a task'),
   'price.contact.email': credits('credits per email address that is looked up'),
   'price.contact.phone': credits('credits per phone number that is looked up'),
   'price.research': credits('credits per research question'),
   'price.enrich': credits('credits per enrich request'),
   'price.extract': credits('credits per extracted item'),
-  max_credits: limit('refuse a run that can cost more, in credits'),
+  max_credits: limit('refuse a run that can cost more credits than this'),
   max_credits_per_day: limit('refuse more than this since midnight, all runs together'),
 };
 
@@ -109,7 +109,7 @@ export type Settings = {
 
 export const settingNames = Object.keys(settingTable) as SettingName[];
 
-/** Pure: the only words that a setting takes; empty where it takes others. */
+/** Pure: the allowed words of a setting; empty if it takes other values. */
 export function wordsOf(setting: string): readonly string[] {
   return settingTable[setting as SettingName]?.words ?? [];
 }
@@ -177,7 +177,7 @@ export async function changeSettings(
   });
 }
 
-/** Makes this profile the one that is used where none is named. Throws as `changeStore`. */
+/** Makes this profile the one in use. Throws as `changeStore`. */
 export async function switchProfile(context: StoreContext, profile: string): Promise<void> {
   await changeStore(context, 'config', (content) => ({ ...content, profile }));
 }

@@ -32,7 +32,7 @@ export async function readStore(folder: string, name: StoreName): Promise<Conten
     // Without a file, `conf` would make the folder, and loading it takes as long as starting Node.
     return statSync(path, { throwIfNoEntry: false }) === undefined ? {} : (await open(folder, name)).store;
   } catch (error) {
-    // If the home is not a directory, as for users that only run services, there are no settings.
+    // The home of a service user may not be a directory: then there are no settings.
     if (codeOf(error) === 'ENOTDIR') return {};
     if (error instanceof LeadpipeError) throw error;
     throw new ConfigurationError(`can't read ${path}: ${reasonOf(error)}`, elsewhere, error);
@@ -40,9 +40,9 @@ export async function readStore(folder: string, name: StoreName): Promise<Conten
 }
 
 /**
- * Changes a store under the lock of its folder, so that of any number of processes none loses another's change. `change`
- * returns what it holds from now on. Throws ConfigurationError for a file that can't be understood or is a symbolic link,
- * which is left as it is, LocalIoError, and `temporary` when another process does not give up the lock.
+ * Changes a store under the lock of its folder, so that no process overwrites another's change. `change` returns the new content. Throws
+ * ConfigurationError (nothing is changed) for an invalid file or a symbolic link, LocalIoError, and `temporary` if another process keeps the
+ * lock.
  */
 export async function changeStore(
   context: StoreContext,
@@ -65,7 +65,7 @@ export async function changeStore(
           'Put a regular file in its place. Nothing was changed.',
         );
       }
-      // Remove what killed processes have left, which may hold a key. No one else writes while we have the lock.
+      // Remove temporary files of killed processes, which may hold a key. No other process writes during the lock.
       for (const left of await readdir(folder)) {
         if (/\.json\.(?:part$|tmp-)/.test(left)) await rm(join(folder, left), { force: true });
       }
@@ -76,13 +76,13 @@ export async function changeStore(
   } catch (cause) {
     if (cause instanceof LeadpipeError) throw cause;
     const isMounted = codeOf(cause) === 'EBUSY';
-    const why = isMounted ? "it is mounted by itself, and can't be replaced" : reasonOf(cause);
-    const hint = isMounted ? 'Mount its folder, or change the file where it comes from.' : elsewhere;
+    const why = isMounted ? "it is a mount point, so it can't be replaced" : reasonOf(cause);
+    const hint = isMounted ? 'Mount its folder instead, or change the file outside the mount.' : elsewhere;
     throw new LocalIoError(`can't write ${path}: ${why}`, { hint, charged: 'no', cause });
   }
 }
 
-/** `conf`, without the defaults by which it would lose a key, let others read it, or quote it. */
+/** Opens `conf` with safe options: its defaults could lose a key, let others read it, or quote it in an error. */
 async function open(folder: string, name: StoreName): Promise<{ store: Content }> {
   const { default: Conf } = await import('conf');
   return new Conf<Content>({

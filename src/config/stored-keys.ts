@@ -47,8 +47,8 @@ export async function probeKeychain({ keychain }: Context, profile: string, orig
 }
 
 /**
- * Stores a key, and then removes the previous one. Returns the error of the removal, if it failed: the new key is stored then. Throws
- * KeychainError and as `changeStore`; the previous key is still there then.
+ * Stores a key, and then removes the previous one. If only the removal fails, returns its error. If storing fails, throws KeychainError or as
+ * `changeStore`, and the previous key stays.
  */
 export async function storeKey(context: Context, profile: string, { key, ...place }: Required<KeyRecord>) {
   const before = await readKeyRecord(context.directories.config, profile);
@@ -64,7 +64,7 @@ export async function storeKey(context: Context, profile: string, { key, ...plac
   }
 }
 
-/** Returns what was removed; undefined when nothing was stored. Throws as `storeKey`, and the key is still there then. */
+/** Removes the key. Returns its record, or undefined if none was stored. Throws as `storeKey`; the key then stays. */
 export async function forgetKey(context: Context, profile: string): Promise<KeyRecord | undefined> {
   const record = await readKeyRecord(context.directories.config, profile);
   if (record === undefined) return undefined;

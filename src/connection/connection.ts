@@ -20,7 +20,7 @@ export interface Target {
   readonly apiKey: string;
 }
 
-/** Which service is meant, and how long it may be silent. What is not given comes from the environment and the profile. */
+/** The service to use, and its timeout. Missing values come from the environment and the profile. */
 export interface RouteOptions {
   readonly profile?: string | undefined;
   /** With its source, for messages. */
@@ -30,7 +30,7 @@ export interface RouteOptions {
   readonly timeout?: number | undefined;
 }
 
-/** Gets what happens on the way to the service. */
+/** Receives notes and progress of connections and requests. */
 export interface RouteListener {
   /** Notes: that the leads are fictional, or which part of a search was not understood. */
   say(line: string): void;
@@ -38,11 +38,11 @@ export interface RouteListener {
   readonly trace?: (line: string) => void;
   /** Called for each wait before another attempt. */
   readonly waits?: WaitListener;
-  /** Called when a connection is being opened; the function that it returns is called when that is over. */
+  /** Called when a connection begins to open; the returned function is called when it is open or has failed. */
   readonly connecting?: (host: string) => () => void;
 }
 
-/** Where to begin, if not with the options. */
+/** A known target, used instead of the options. */
 export interface RouteStart {
   /** An address and a key to try. */
   readonly known?: (Target & { readonly profile: Profile }) | undefined;
@@ -52,9 +52,9 @@ export interface RouteStart {
 export interface Connection {
   /** For free requests. */
   readonly client: FreeClient;
-  /** The same, with waits of its own. */
+  /** Makes a free client with its own listener for waits. */
   newFreeClient(waits: WaitListener): FreeClient;
-  /** What clients are made from. `lock` is that of an operation: nothing is sent that it does not confirm. */
+  /** Makes the transport for a client. `lock` is an operation's lock, which is confirmed before each request is sent. */
   toTransport(waits?: WaitListener, lock?: HeldLock): Transport;
   readonly settings: Settings;
   /** The profile in use. */
@@ -63,7 +63,7 @@ export interface Connection {
   readonly origin: string;
   /** A short fingerprint of the API key. */
   fingerprint(salt: string): string;
-  /** What would be sent. */
+  /** The request as it would be sent. */
   preview(request: Request): Preview;
 }
 
@@ -85,7 +85,7 @@ export async function withConnection<T>(
     if (options.local) return await startLocal(context, listener);
     return await findTarget(context, options.address, profile);
   };
-  // Asking the keychain and loading the network code take long, so they run at the same time.
+  // Reading the keychain and loading the network code are slow, so they run in parallel.
   const [target, { createAgent }, { createTransport }, { createClient }] = await Promise.all([
     findStart(),
     import('../transport/agent.ts'),
@@ -142,7 +142,7 @@ export async function withConnection<T>(
       await dispatcher.destroy();
     }
   } catch (error) {
-    // The error of our own service says more than its refusal.
+    // The local service's own error is more precise than its refusal.
     throw target.failure?.() ?? error;
   } finally {
     await target.close?.();
@@ -152,7 +152,7 @@ export async function withConnection<T>(
 type OpenTarget = Target & { close?(): Promise<void>; failure?(): LeadpipeError | undefined };
 
 async function startLocal(context: Context, { say }: RouteListener) {
-  // Node's modules that the local service needs.
+  // Before keepBaselineWasm: Node's modules load slowly after it.
   await Promise.all([import('node:crypto'), import('node:fs/promises'), import('node:http')]);
   keepBaselineWasm(context);
   const { openLocalService } = await import('./local-service.ts');
@@ -169,8 +169,8 @@ async function startLocal(context: Context, { say }: RouteListener) {
 }
 
 /**
- * Node 20 only ends when V8 has optimised all compiled WebAssembly (undici's parser, SQLite), which takes longer than a short run. Call
- * this right before it is compiled: whatever Node loads of itself afterwards takes several times as long.
+ * Node 20 only exits when V8 has optimised all compiled WebAssembly (undici's parser, SQLite), which takes longer than a short run. Call
+ * this right before WebAssembly is compiled: Node's own modules load several times slower afterwards.
  */
 function keepBaselineWasm({ nodeVersion }: Context): void {
   if (nodeVersion.startsWith('20.')) setFlagsFromString('--liftoff-only');

@@ -59,7 +59,7 @@ export async function openLocalService(context: Context, options: LocalOptions) 
   }
 }
 
-/** Only loaded for a file of the user. */
+/** Only loaded for the user's own catalogue file. */
 async function readLeadColumns(): Promise<ServiceOptions['leadColumns']> {
   const [{ isKnownColumn: isKnown }, { leadName: nameOf, leadNameColumns }] = await Promise.all([
     import('../requests/column-meanings.ts'),

@@ -5,7 +5,7 @@ import type { Connection } from './connection.ts';
 
 declare const paying: unique symbol;
 
-/** A client that can buy. `operations/run.ts` alone makes one, so that nothing is bought that is not written down first. */
+/** A client that can buy. Only `operations/run.ts` makes one, so that every purchase is recorded first. */
 export type PayingClient = Client & { readonly [paying]: true };
 
 /** `lock` is that of the operation: nothing is sent once another process has taken it over. */

@@ -1,4 +1,4 @@
-/** Every endpoint of the service: address, key header, idempotency, what a repetition may do, body limit. */
+/** Every endpoint of the service: path, key header, idempotency, effect of a retry, body limit. */
 
 export type KeyHeader = 'x-api-key' | 'bearer';
 
@@ -17,7 +17,7 @@ export type Access = 'entity-search' | 'contact-search' | 'extract' | 'any';
 export interface Endpoint {
   readonly method: 'GET' | 'POST';
   readonly path: `/v1/${string}`;
-  /** The form the document lists for it first; which forms each endpoint accepts is not documented. */
+  /** The form that the document lists first. It does not say which forms an endpoint accepts. */
   readonly keyHeader: KeyHeader;
   readonly idempotencyKey: 'required' | 'recommended' | 'optional' | 'none';
   readonly repetition: Repetition;

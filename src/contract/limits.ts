@@ -47,8 +47,8 @@ export const limits = {
   extractLimit: { field: 'limit', unit: 'items', min: 1, max: 10_000, default: 100 },
 } as const satisfies Record<string, Limit>;
 
-/** How long the service remembers an idempotency key, in milliseconds. The interface does not say it; leadpipe counts on a day. */
+/** How long the service remembers an idempotency key, in milliseconds. Not documented: leadpipe assumes one day. */
 export const rememberedMs = 24 * 3_600_000;
 
-/** `web2list` ignores `limit`: this one always applies, and is returned in `metadata.limit`. */
+/** The fixed limit of `web2list`, which ignores `limit`. It is returned in `metadata.limit`. */
 export const web2listLimit = 100;

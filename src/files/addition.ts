@@ -3,44 +3,44 @@ import type { Stats } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { LocalIoError, outputChanged } from '../errors.ts';
 import { codeOf } from './error-code.ts';
-import { blocksOf, type OwnFile, placeOwnFile, toRead } from './own-file.ts';
-import { takeRights } from './replacement.ts';
+import { blocksOf, readFlags, renameOverTarget, type TemporaryFile } from './own-file.ts';
+import { copyPermissions } from './replacement.ts';
 import { readFailure } from './write-failure.ts';
 
-/** Rows that are added to a file: where they are then, and what they are. */
+/** Rows added to a file: their place in it, and their digest. */
 export interface Addition {
   /** The real path of the file. */
   readonly output: string;
-  /** Their first byte in the file, how many they are, and the beginning of their SHA-256, in hex. */
+  /** Offset of the first byte, length in bytes, and the start of the SHA-256, in hex. */
   readonly at: number;
   readonly length: number;
   readonly digest: string;
-  /** The file that takes the place of the old one, and when it was made: the number of a file is used again. */
+  /** Identity of the new file. The creation time is needed because inode numbers are reused. */
   readonly dev: number;
   readonly ino: number;
   readonly birthtimeMs: number;
-  /** The name under which a database has noted that they are in it. */
+  /** ID of these rows in the notes table of a database. */
   readonly note?: string;
 }
 
-/** Writes the file anew: the bytes of the old one, and the rows behind them. Returns where these begin and what they are. */
+/** Writes the whole file: the old bytes, then the rows. Returns the place and the digest of the rows. */
 export type AddRows = (
-  to: OwnFile,
+  to: TemporaryFile,
   old: FileHandle | undefined,
 ) => Promise<Pick<Addition, 'at' | 'length' | 'digest' | 'note'>>;
 
-/** How often an addition begins again because the file has changed meanwhile. */
+/** Maximum attempts if another program keeps changing the file. */
 const maxTries = 5;
 
 /**
- * Adds rows to a file in one step: `add` writes both into the file `to`, which takes its place. `adding` is awaited before, and tells how to see later
- * whether it has happened. Where the file is changed meanwhile, this begins again. The caller holds the lock of this step. Throws LocalIoError with the
- * file as it was, and what `add` and `adding` throw.
+ * Adds rows to a file in one step: `add` writes the old bytes and the rows into `to`, which is renamed over the file. `adding` is awaited before the
+ * rename, and records how to see later whether it happened. Starts over if the file changes meanwhile. The caller holds the lock. Throws LocalIoError
+ * (the file is unchanged), and what `add` and `adding` throw.
  */
 export async function addToFile(
   path: string,
   target: string,
-  to: OwnFile,
+  to: TemporaryFile,
   add: AddRows,
   adding: (addition: Addition) => Promise<void>,
 ): Promise<void> {
@@ -50,12 +50,12 @@ export async function addToFile(
     try {
       const before = await old?.stat();
       const rows = await add(to, old);
-      if (before !== undefined) await takeRights(to.handle, before);
+      if (before !== undefined) await copyPermissions(to.handle, before);
       await to.handle.sync();
       const { birthtimeMs, dev, ino } = await to.handle.stat();
       await adding({ output: target, ...rows, dev, ino, birthtimeMs });
       if (!isSame(before, await statOf(target, path))) continue;
-      if (await placeOwnFile(to, target)) return;
+      if (await renameOverTarget(to, target)) return;
       throw new LocalIoError(`${to.path} was moved or replaced by another program; ${path} was not changed`, {
         type: outputChanged,
       });
@@ -63,7 +63,7 @@ export async function addToFile(
       await old?.close();
     }
   }
-  throw new LocalIoError(`${path} is changed by another program again and again; nothing was added to it`, {
+  throw new LocalIoError(`another program keeps changing ${path}; nothing was added to it`, {
     type: outputChanged,
   });
 }
@@ -72,7 +72,7 @@ function isSame(before: Stats | undefined, now: Stats | undefined): boolean {
   return (['dev', 'ino', 'size', 'mtimeMs'] as const).every((name) => before?.[name] === now?.[name]);
 }
 
-/** Whether rows of an earlier run are in the file, as it is now. Others may have added rows behind them. Throws LocalIoError. */
+/** Whether the rows of an earlier run are in the file now. Other rows may follow them. Throws LocalIoError. */
 export async function isAdded(addition: Addition): Promise<boolean> {
   const { at, digest, length, output } = addition;
   const file = await openOld(output, output);
@@ -93,7 +93,7 @@ export async function digestOfRows(file: FileHandle, from: number, to?: number):
 }
 
 async function openOld(target: string, path: string): Promise<FileHandle | undefined> {
-  return await open(target, toRead).catch((error: unknown) => {
+  return await open(target, readFlags).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw readFailure(path, error);
   });

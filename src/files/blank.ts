@@ -1,13 +1,13 @@
 const shown = /[^\s\p{Cc}\p{Default_Ignorable_Code_Point}]/u;
 
-/** Pure: whether a text shows nothing: it has white space, control characters and characters without a shape, and no others. */
+/** Pure: whether a text has only white space, control characters and invisible characters. */
 export function isBlank(text: string): boolean {
   return !shown.test(text);
 }
 
 const unshown = /[\p{Cc}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** Pure: what a text shows. */
-export function shownOf(text: string): string {
+/** Pure: the text without control and invisible characters, trimmed. */
+export function visibleText(text: string): string {
   return text.replace(unshown, '').trim();
 }

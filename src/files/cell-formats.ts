@@ -1,11 +1,11 @@
 import { dayMs } from '../clock.ts';
 
-/* What a number format of a workbook shows (ECMA-376, part 1, 18.8.30 and 18.8.31), as text that any program can read. */
+/* Applies the number formats of a workbook (ECMA-376, part 1, 18.8.30 and 18.8.31). The result is text that any program can read. */
 
 /** The text of a number in this format. */
-export type Shows = (value: number, written: string) => string;
+export type CellFormatter = (value: number, written: string) => string;
 
-/** The built-in formats that are more than a number with decimals, by their ID. Those from 27 on depend on the country. */
+/** Built-in formats by ID, without the plain decimals. IDs from 27 on depend on the country. */
 const builtIn: Readonly<Record<number, string>> = {
   9: '0%',
   10: '0.00%',
@@ -34,8 +34,8 @@ const builtIn: Readonly<Record<number, string>> = {
   80: 'mm:ss.0',
 };
 
-/** Pure: `code` is that of the workbook, if it has one for this ID. */
-export function toShows(id: number, code: string | undefined, is1904: boolean): Shows {
+/** Pure: `code` is the workbook's own format for this ID, if it has one. */
+export function toCellFormatter(id: number, code: string | undefined, is1904: boolean): CellFormatter {
   const sections = sectionsOf(code ?? builtIn[id] ?? 'General').map(toSection);
   const [first] = sections;
   if (first?.time !== undefined) return (value, written) => timeText(value, first, is1904) ?? written;
@@ -51,15 +51,15 @@ type Token = {
 };
 
 interface Section {
-  /** In square brackets before it, such as [<=9999999]. */
+  /** From square brackets at its start, such as [<=9999999]. */
   readonly condition: ((value: number) => boolean) | undefined;
-  /** A number in it. */
-  readonly text: Shows;
+  /** Formats a number. */
+  readonly text: CellFormatter;
   /** Which parts of a date and a time it shows; undefined for a number. */
   readonly time:
     | { readonly date: string; readonly hasTime: boolean; readonly isElapsed: boolean }
     | undefined;
-  /** Digits that it shows of a second. */
+  /** Digits after the decimal point of the seconds. */
   readonly fraction: number;
 }
 
@@ -80,7 +80,7 @@ function toSection(parts: readonly string[]): Section {
   const tokens = parts.flatMap((text): Token[] => {
     if (/^\[[<>=]/.test(text)) condition = toCondition(text) ?? condition;
     if (/^\[(?:h+|m+|s+)\]$/i.test(text)) return [{ is: 'elapsed', text: text.slice(1, -1).toLowerCase() }];
-    // A colour, a country, the room for a character.
+    // A colour, a locale, or a space as wide as a character: not shown.
     if (/^(?:\[|[_*].)/su.test(text)) return [];
     if (/^"/.test(text)) return text.length < 2 ? [] : [{ is: 'text', text: text.slice(1, -1) }];
     if (/^\\/.test(text)) return [{ is: 'text', text: text.slice(1) }];
@@ -120,7 +120,7 @@ function timeIn(tokens: readonly Token[]): Pick<Section, 'time' | 'fraction'> {
   const isElapsed = tokens.some(({ is }) => is === 'elapsed');
   const hasTime = isElapsed || letters.some((letter) => /[hs]/.test(letter));
   const has = (some: RegExp): boolean => letters.some((letter) => some.test(letter));
-  // An m is a minute beside hours and seconds, unless a day or a year shows that it is a month.
+  // m means minutes next to hours or seconds, unless there is also a day or a year.
   const hasMonth = has(/m/) && (!hasTime || has(/[ydbe]/));
   const date = `${has(/[ybe]/) ? 'y' : ''}${hasMonth ? 'm' : ''}${has(/[da]/) ? 'd' : ''}`;
   const point = tokens.findIndex(({ is }) => is === 'point');
@@ -136,7 +136,7 @@ const lastDay = 2_958_465;
 /** A date, a time, or both; undefined for a number that is neither. */
 function timeText(value: number, { time, fraction }: Section, is1904: boolean): string | undefined {
   if (time === undefined || !Number.isFinite(value) || Math.abs(value) > lastDay) return undefined;
-  // Times are fractions of a day, which no number has exactly.
+  // Times are fractions of a day, which floating point can't hold exactly.
   const units = 86_400 * 10 ** fraction;
   const rounded = Math.round(Math.abs(value) * units);
   if (time.isElapsed) {
@@ -145,7 +145,7 @@ function timeText(value: number, { time, fraction }: Section, is1904: boolean): 
   if (value < 0) return undefined;
   const day = Math.floor(rounded / units);
   const clock = time.hasTime ? clockText(rounded % units, fraction) : '';
-  // Day 0 is none: what stands there is a time alone.
+  // Day 0 means that there is only a time.
   if (time.date === '' || (day === 0 && clock !== '' && !is1904)) return clock;
   const date = dateText(day, time.date, is1904);
   return date && (clock === '' ? date : `${date}T${clock}`);
@@ -159,7 +159,7 @@ function clockText(units: number, fraction: number): string {
   return `${two(Math.floor(seconds / 3600))}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}${rest}`;
 }
 
-/** Counted from 1900-01-01 as 1 with a day that never was, 1900-02-29; or, as on an old Mac, from 1904-01-01 as 0. */
+/** Day 1 is 1900-01-01, and there is a 1900-02-29 that never was; in the system of old Macs, day 0 is 1904-01-01. */
 function dateText(day: number, parts: string, is1904: boolean): string | undefined {
   if (!is1904 && day === 0) return undefined;
   const since1970 = is1904 ? day - 24_107 : day - (day < 60 ? 25_568 : 25_569);
@@ -177,9 +177,9 @@ function sectionFor(value: number, sections: readonly Section[]): Section | unde
   return value === 0 ? (zero ?? positive) : positive;
 }
 
-function toNumberShows(tokens: readonly Token[]): Shows {
+function toNumberShows(tokens: readonly Token[]): CellFormatter {
   if (tokens.some(({ is }) => is === 'percent')) return (value) => `${numberText(value * 100, '')}%`;
-  // In quotes it is a text behind the number.
+  // A quoted percent sign is only text: the number is not multiplied.
   if (tokens.some(({ is, text }) => is === 'text' && text.trim() === '%')) {
     return (value, written) => `${numberText(value, written)}%`;
   }
@@ -196,7 +196,7 @@ function toNumberShows(tokens: readonly Token[]): Shows {
   };
 }
 
-/** Whether it is the form of a number that is a name: 00000, 000-00-0000, +0, (###) ###-####. A space between digits groups them. */
+/** Whether the format is for an ID or a phone number: 00000, 000-00-0000, +0, (###) ###-####. A space between digits only groups them. */
 function isPattern(tokens: readonly Token[], zeros: number): boolean {
   if (tokens.some(({ is, text }) => (is !== 'digit' && is !== 'text') || text === '/')) return false;
   const digits = tokens.flatMap(({ is }, at) => (is === 'digit' ? [at] : []));
@@ -206,7 +206,7 @@ function isPattern(tokens: readonly Token[], zeros: number): boolean {
   return zeros > 1 || isPhone || between.some(({ text }) => /[-()]/.test(text));
 }
 
-/** The first place takes the digits that the others have no room for. */
+/** Digits that do not fit into the other places go into the first one. */
 function filled(value: number, isNegative: boolean, tokens: readonly Token[]): string {
   const places = tokens.filter(({ is }) => is === 'digit');
   const digits = numberText(value, '').padStart(places.length, ' ');
@@ -222,7 +222,7 @@ function filled(value: number, isNegative: boolean, tokens: readonly Token[]): s
   return isNegative && !/^[-(]/.test(shown) ? `-${shown}` : shown;
 }
 
-/** A number without grouping and exponent, as far as Excel keeps it: 15 digits. `written` is what the file has. */
+/** A number without grouping and exponent, with the 15 digits that Excel keeps. `written` is the text in the file. */
 function numberText(value: number, written: string): string {
   if (/^-?\d+$/.test(written)) return written;
   const [, sign, first = '', rest = '', exponent] = /^(-?)(\d)(?:\.(\d+))?E\+?(\d+)$/i.exec(written) ?? [];

@@ -1,6 +1,6 @@
-/* When the cells of a column are numbers: for formats in which a number and a text are two things. */
+/* Decides whether a column holds numbers, for formats that distinguish numbers from text. */
 
-/** Excel keeps this many digits, and so does any program that reads a number as a double. */
+/** Digits that Excel, and any program that reads doubles, keeps exactly. */
 const maxDigits = 15;
 
 /** Whether a text is only a number, without a leading zero or a plus. */
@@ -8,32 +8,32 @@ export function isPlainNumber(text: string): boolean {
   return /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(text) && fitsNumber(text);
 }
 
-/** Whether a number, as it is written, is kept exactly. */
+/** Whether a written number keeps all of its digits as a double. */
 export function fitsNumber(written: string): boolean {
   const digits = written.replace(/e.*$/i, '').replace(/\D/g, '').replace(/^0+/, '');
   return digits.length <= maxDigits && Math.abs(Number(written)) < 10 ** maxDigits;
 }
 
-/** Of ten cells with something in them, this many must be numbers. */
+/** Of ten filled cells, this many must be numbers. */
 const nearlyAll = 9;
 
-/** What is known of a column after all of its cells. */
+/** Counts the cells of a column to find out whether it holds numbers. */
 export class ColumnKind {
   #numbers = 0;
   #others = 0;
   #isCode = false;
 
-  /** `isNumber` is whether JSON has it as a number. */
+  /** `isNumber`: whether it is a number in the JSON. */
   add(text: string, isNumber: boolean): void {
     if (isNumber ? fitsNumber(text) : isPlainNumber(text)) this.#numbers += 1;
     else {
       this.#others += 1;
-      // A zip code or a phone number: those without a zero or a plus are none less.
+      // A zip code or a phone number, so the cells without a zero or a plus are codes too.
       this.#isCode ||= /^(?:0|\+)\d+$/.test(text);
     }
   }
 
-  /** Whether its numbers are numbers, beside which a cell may have a text; otherwise all of them are texts. */
+  /** Whether the column is written as numbers (some cells may be text). Otherwise every cell is written as text. */
   get isNumeric(): boolean {
     const areNearlyAll = this.#numbers * (10 - nearlyAll) >= this.#others * nearlyAll;
     return !this.#isCode && this.#numbers > 0 && areNearlyAll;

@@ -1,27 +1,27 @@
 /*
- * What spreadsheets take for a formula when they open CSV. LibreOffice and Gnumeric: what begins with `=`. Excel: also what begins with `+`,
- * `-` or `@` and is no number, if it can be parsed as a formula; otherwise it is text. Google Sheets: `=` and `+`, with #ERROR! for what it
- * can't parse. Japanese versions take the full-width forms, too.
+ * Formulas in CSV, as spreadsheets see them. LibreOffice and Gnumeric: text that begins with `=`. Excel: also text that begins with `+`, `-` or `@`,
+ * is not a number and parses as a formula. Google Sheets: `=` and `+`, with #ERROR! if it does not parse. Japanese versions also accept full-width
+ * forms.
  */
 
-// What a spreadsheet skips or drops before it looks for a formula: white space, control, format and unassigned characters, combining marks
-// and fillers. A pattern that repeats these would overflow the stack on a few million of them.
+// The first character that a spreadsheet does not skip: it ignores white space, control, format and unassigned characters, combining marks and
+// fillers. A pattern that repeats these would overflow the stack on a few million of them.
 const first = /[^\s\p{C}\p{M}\p{Default_Ignorable_Code_Point}]/u;
 const formula = /^[=+\-@＝＋－＠﹢﹣﹦﹫−]/;
 
-/** The signs of a formula that lists have at the begin of their lines. */
-const ofLists = /^[+\-＋－﹢﹣﹫−]/;
+/** Formula signs that also mark the items of a list at the start of a line. */
+const listMarker = /^[+\-＋－﹢﹣﹫−]/;
 
 /*
- * What begins like a formula and is left as it is, because no spreadsheet can calculate with it. A text of digits is arithmetic to Excel, and
- * guarded, where each of its numbers stands behind a sign for it: `+49-30-1234567`. It is a phone number where two of them stand beside each
- * other, with a space, a parenthesis, a dash that is no minus or the word for an extension between them, and a number where there is only one.
+ * Texts that begin like a formula but stay unguarded, because no spreadsheet can calculate with them. Digits are arithmetic to Excel, and guarded, if
+ * a sign precedes each number: `+49-30-1234567`. They are a phone number if two numbers are separated by a space, a parenthesis, a dash that is not a
+ * minus, or the word for an extension; a single number is just a number.
  */
 const sign = '[+\\-＋－﹢﹣−]';
 const between = '(?:\\s+\\(?|\\s*[()‐‑–]\\s*)';
 const extension = ',?\\s*(?:x|ext(?:ension)?\\.?|#)\\s*\\d+';
 const harmless: readonly RegExp[] = [
-  // Signs alone have nothing to work on.
+  // Only signs: there is nothing to calculate.
   new RegExp(`^${sign}[\\s+\\-＋－﹢﹣−]*$`),
   // A number in any notation: with separators, exponent, percent sign, currency or degrees. A pair of coordinates looks like one, too.
   new RegExp(
@@ -33,75 +33,78 @@ const harmless: readonly RegExp[] = [
   // A handle. A formula would need a parenthesis, an operator or a second word.
   /^@[\p{L}\p{N}_][\p{L}\p{N}\p{M}_.·-]*(?:@[\p{L}\p{N}.-]+)?$/u,
 ];
-/** UTF-16 units: what is longer is not looked at. */
-const longestHarmless = 1000;
+/** UTF-16 units. A longer text is always guarded. */
+const maxCheckedLength = 1000;
 
-/** Pure: whether a spreadsheet would run a text of which nothing else is in its cell. */
+/** Pure: whether a spreadsheet would run a cell that has only this text. */
 function isFormula(text: string): boolean {
   const start = first.exec(text);
   if (start === null || !formula.test(start[0])) return false;
   const rest = text.slice(start.index).trimEnd();
-  return rest.length > longestHarmless || !harmless.some((one) => one.test(rest));
+  return rest.length > maxCheckedLength || !harmless.some((one) => one.test(rest));
 }
 
 /*
- * Where a spreadsheet may begin a cell within one: it splits at a semicolon in countries with a decimal comma, at a tab in pasted or imported
- * text. Quotes around the cell do not prevent it: they count only at the beginning of a field, and this reader's field began earlier. So it
- * also takes the end of a line for that of a row. Behind a delimiter nothing that begins like a formula is harmless, since the field goes on
- * into the next cell. A line further down that begins with a dash or a plus is left as it is: it is mostly one of a list. In a file with
- * another delimiter, the same is true of what stands behind a comma. No spreadsheet splits at | unless it is told to, and people use it in
- * their headlines.
+ * Places inside a cell where a spreadsheet may start a new one: a semicolon in countries with a decimal comma, a tab in pasted or imported text.
+ * Quotes around the cell do not help: they count only at the start of a field, and for such a reader the field began earlier; a line end also ends
+ * its row. After a delimiter every formula sign is guarded, since the field goes on into the next cell. A dash or a plus at the start of a later
+ * line stays: it is mostly a list item. In a file with another delimiter, so does one after a comma. No spreadsheet splits at | unless told to, and
+ * people use it in headlines.
  */
 const breaks = /[;\t\r\n]/g;
 const breaksAndCommas = /[;\t\r\n,]/g;
-// The first character after more delimiters and skipped ones. Quotes are skipped, too: a doubled quote is an empty quoted text to such a
-// reader. A line end is not.
-const firstBehind = /[\r\n]|[^\s\p{C}\p{M}\p{Default_Ignorable_Code_Point}";]/gu;
+// The next character that is not skipped. Delimiters and quotes are skipped too (a doubled quote is an empty quoted text to such a reader);
+// a line end is not.
+const nextVisible = /[\r\n]|[^\s\p{C}\p{M}\p{Default_Ignorable_Code_Point}";]/gu;
 const apostrophes = /'*/y;
 
 /**
- * Pure: the text with an apostrophe before what a spreadsheet would run, for a file with this delimiter. `unguarded` undoes it, whatever
- * apostrophes the text has itself.
+ * Pure: the text with an apostrophe before each formula, for a file with this delimiter. `unguarded` reverses it, even if the text has apostrophes
+ * of its own.
  */
 export function guarded(text: string, delimiter: string): string {
-  const safe = changedWithin(text, delimiter, (found) => `'${found}`);
+  const safe = replaceFormulaStarts(text, delimiter, (found) => `'${found}`);
   return isFormula(text.slice(countApostrophes(text, 0))) ? `'${safe}` : safe;
 }
 
 /** Pure: the text without the apostrophes that leadpipe writes before formulas. */
 export function unguarded(cell: string, delimiter: string): string {
   if (!cell.includes("'")) return cell;
-  const text = changedWithin(cell, delimiter, (found) => (found === "'" ? '' : found));
+  const text = replaceFormulaStarts(cell, delimiter, (found) => (found === "'" ? '' : found));
   const count = countApostrophes(text, 0);
   return count > 0 && isFormula(text.slice(count)) ? text.slice(1) : text;
 }
 
-/** Pure: the text with `change` for the first character of each formula further down or behind a delimiter; of its apostrophes, if it has any. */
-export function changedWithin(text: string, delimiter: string, change: (found: string) => string): string {
+/** Pure: applies `change` to the first character (or the first apostrophe) of each formula on a later line or after a delimiter. */
+export function replaceFormulaStarts(
+  text: string,
+  delimiter: string,
+  change: (found: string) => string,
+): string {
   const places = ';\t|'.includes(delimiter) ? breaksAndCommas : breaks;
   let changed = '';
   let taken = 0;
   places.lastIndex = 0;
   for (let at = places.exec(text)?.index; at !== undefined; at = places.exec(text)?.index) {
-    firstBehind.lastIndex = at + 1;
-    const found = firstBehind.exec(text);
+    nextVisible.lastIndex = at + 1;
+    const found = nextVisible.exec(text);
     if (found === null) break;
     const isBreak = '\r\n,'.includes(found[0]);
-    places.lastIndex = isBreak ? found.index : firstBehind.lastIndex;
+    places.lastIndex = isBreak ? found.index : nextVisible.lastIndex;
     if (isBreak) continue;
     const start = found.index + countApostrophes(text, found.index);
     const isDelimiter = /[;\t]/.test(text.slice(at, found.index));
     if (!(isDelimiter ? formula.test(text.charAt(start)) : isFormulaOfLine(text, start))) continue;
     changed += text.slice(taken, found.index) + change(found[0]);
-    taken = firstBehind.lastIndex;
+    taken = nextVisible.lastIndex;
   }
   return changed + text.slice(taken);
 }
 
-/** Pure: whether a line further down, or what stands behind a comma, begins with a formula here. */
+/** Pure: whether a formula begins here, on a later line or after a comma. */
 function isFormulaOfLine(text: string, start: number): boolean {
-  if (!formula.test(text.charAt(start)) || ofLists.test(text.charAt(start))) return false;
-  const [line = ''] = text.slice(start, start + longestHarmless + 1).split(/[\r\n]/, 1);
+  if (!formula.test(text.charAt(start)) || listMarker.test(text.charAt(start))) return false;
+  const [line = ''] = text.slice(start, start + maxCheckedLength + 1).split(/[\r\n]/, 1);
   return isFormula(line);
 }
 

@@ -9,29 +9,29 @@ export interface CsvRow {
 
 /** A row of a text of CSV. */
 export interface ReadRow extends CsvRow {
-  /** The place in the text of the end of its line. A mark at the begin does not count. */
+  /** Offset of the end of its line in the text. A byte order mark does not count. */
   readonly end: number;
-  /** Whether a quote in it is closed nowhere below. */
+  /** Whether it has a quote that is never closed. */
   readonly isOpen: boolean;
 }
 
-/** What stands between the cells of a file: the first one by default. */
+/** The characters that can separate cells. The first is the default. */
 export const delimiters: readonly string[] = [',', ';', '\t', '|'];
 
-/** The most characters of a row, in any input: no file may fill the memory. */
-export const longestRow = 4 * 1024 * 1024;
-/** The most characters that are collected for a row that never ends. */
-const endless = 16 * longestRow;
+/** Maximum characters of a row, in any input, to limit memory. */
+export const maxRowLength = 4 * 1024 * 1024;
+/** Maximum characters buffered for a row that never ends. */
+const endless = 16 * maxRowLength;
 
 /** Pure: the flaw of a row with this many characters. */
 export function lengthFlaw(length: number): string | undefined {
-  return length > longestRow ? `has ${length} characters: at most ${longestRow} are allowed` : undefined;
+  return length > maxRowLength ? `has ${length} characters: at most ${maxRowLength} are allowed` : undefined;
 }
 
 /**
- * The rows of CSV, without blank lines. A row ends at any line end outside quotes: LF, CRLF, CR, or CR CR LF, which programs leave that write
- * CRLF and translate its LF once more. A cell that begins with a quote ends at a quote before a delimiter or a line end. Where its next quote
- * stands elsewhere, or there is none, this row has a flaw, and reading continues at the next line.
+ * The rows of CSV, without blank lines. A row ends at any line end outside quotes: LF, CRLF, CR, or CR CR LF (from programs that translate the LF of
+ * a CRLF once more). A quoted cell ends at a quote before a delimiter or a line end. If the quote is elsewhere or missing, the row has a flaw, and
+ * reading continues at the next line.
  */
 export async function* readCsv(
   text: AsyncIterable<string> | Iterable<string>,
@@ -63,7 +63,7 @@ export async function* readCsv(
     const end = start + length;
     if (cells === undefined) yield { line, cells: [], flaw: unclosed, end, isOpen };
     else if (cells.length > 1 || cells[0] !== '' || length > 0) {
-      const characters = length <= longestRow ? 0 : cells.reduce((sum, cell) => sum + cell.length, 0);
+      const characters = length <= maxRowLength ? 0 : cells.reduce((sum, cell) => sum + cell.length, 0);
       yield { line, cells, flaw: lengthFlaw(characters), end, isOpen };
     }
     if (source.char(length) === undefined) return;
@@ -84,7 +84,7 @@ function countLineEnds(text: string): number {
   return text.match(/\r{0,2}\n|\r/g)?.length ?? 0;
 }
 
-/** How many characters end the line here. */
+/** Length of the line end here, in characters. */
 async function lineEndLength(source: Source, at: number): Promise<number> {
   if (source.char(at) === '\n') return 1;
   const next = source.char(at + 1) ?? (await source.charMore(at + 1));
@@ -93,7 +93,7 @@ async function lineEndLength(source: Source, at: number): Promise<number> {
   return (source.char(at + 2) ?? (await source.charMore(at + 2))) === '\n' ? 3 : 1;
 }
 
-/** The cells of a row with quotes, and where it ends; else whether a quote is closed nowhere, or not at the end of its cell. */
+/** The cells of a row with quotes and its end; 'open' if a quote is never closed, 'flawed' if it is not closed at the end of its cell. */
 async function quotedRow(source: Source, delimiter: string, cellEnd: RegExp) {
   const cells: string[] = [];
   for (let start = 0; ; ) {
@@ -127,7 +127,7 @@ async function closingQuote(source: Source, from: number): Promise<number | unde
 
 type Source = ReturnType<typeof createSource>;
 
-/** Text that arrives in pieces. All positions count from the begin of the current row; what is before it is forgotten. */
+/** Text that arrives in pieces. All positions count from the start of the current row; earlier text is dropped. */
 function createSource(pieces: AsyncIterable<string> | Iterable<string>) {
   const iterator = (async function* () {
     yield* pieces;
@@ -143,8 +143,8 @@ function createSource(pieces: AsyncIterable<string> | Iterable<string>) {
     if (found !== undefined) return found - row;
     return isOver ? held.length - row : undefined;
   };
-  /** Reads on until a piece has it. */
-  const readOn = async (what: RegExp): Promise<void> => {
+  /** Reads pieces until one matches, or the buffer limit is reached. */
+  const readUntilMatch = async (what: RegExp): Promise<void> => {
     const parts = [held.slice(row)];
     let length = held.length - row;
     let isFound = false;
@@ -162,18 +162,18 @@ function createSource(pieces: AsyncIterable<string> | Iterable<string>) {
     row = 0;
   };
   return {
-    /** A position, or the end of the text; undefined if more must be read. */
+    /** The position of the next match, or the end of the text; undefined if more must be read. */
     find,
-    /** The same; undefined if it does not come within the most that is collected. */
+    /** As above, after reading more; undefined if there is no match within the buffer limit. */
     async findMore(what: RegExp, from: number): Promise<number | undefined> {
       const seen = Math.max(from, held.length - row);
-      await readOn(what);
+      await readUntilMatch(what);
       return find(what, seen);
     },
     char: (at: number): string | undefined => held[row + at],
     /** Undefined at the end of the text. */
     async charMore(at: number): Promise<string | undefined> {
-      while (!isOver && row + at >= held.length) await readOn(/[\s\S]/g);
+      while (!isOver && row + at >= held.length) await readUntilMatch(/[\s\S]/g);
       return held[row + at];
     },
     text: (from: number, to: number): string => held.slice(row + from, row + to),

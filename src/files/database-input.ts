@@ -2,8 +2,8 @@ import { open, stat } from 'node:fs/promises';
 import { checkWebAssembly, LeadpipeError, UsageError } from '../errors.ts';
 import { objectOf } from '../json/text.ts';
 import { encodingOf, isSqliteError, loadSqlite, openBytes, reasonOf } from '../sqlite/database.ts';
-import { inUse, useOf } from './database-use.ts';
-import { type FileRecord, nameIn, type Reading, type Records, wholeOf } from './reading.ts';
+import { inUseError, useOf } from './database-use.ts';
+import { type FileRecord, nameIn, type ReadOptions, type Records, readAll } from './reading.ts';
 
 /** Bytes. A database is read as a whole, since it may come from a pipe. */
 const maxDatabase = 1024 * 1024 * 1024;
@@ -11,13 +11,13 @@ const maxDatabase = 1024 * 1024 * 1024;
 /** The table in which leadpipe notes what it has written into a database. */
 export const notesTable = 'leadpipe_writes';
 
-/** The number of changes of a database, which SQLite counts in these bytes. */
+/** Position of SQLite's change counter in the header. */
 const [changesFrom, changesTo] = [24, 28];
-/** Those that say whether its changes are in a log of their own. In a copy without that log, they are in the file. */
+/** Header bytes that say whether changes are in a write-ahead log. A copy without that log must say that they are in the file. */
 const [writeVersion, readVersion] = [18, 19];
 const inFile = 1;
 
-/** Changes the bytes in place, so that they are read without a log. Returns the two bytes as they were. */
+/** Changes the header in place, so that SQLite looks for no log. Returns the two old bytes. */
 export function detachLog(bytes: Uint8Array): readonly [number, number] {
   const before = [bytes[writeVersion] ?? inFile, bytes[readVersion] ?? inFile] as const;
   bytes[writeVersion] = inFile;
@@ -25,7 +25,7 @@ export function detachLog(bytes: Uint8Array): readonly [number, number] {
   return before;
 }
 
-/** Throws UsageError where the end of a database is missing: SQLite would read empty rows there. It has whole pages, whose size its header says. */
+/** Throws UsageError for a database that is not a whole number of pages: it was cut off, and SQLite would read empty rows there. */
 export function checkEnd(header: Uint8Array, length: number, what: string): void {
   const size = ((header[16] ?? 0) << 8) | (header[17] ?? 0);
   if (length % (size === 1 ? 65_536 : size) === 0) return;
@@ -35,11 +35,10 @@ export function checkEnd(header: Uint8Array, length: number, what: string): void
 /** The rows of a table of a database, as texts. Throws UsageError, and `temporary` where another program is writing it. */
 export async function openDatabase(
   bytes: AsyncIterable<Uint8Array | string>,
-  { what, sheet, table, path }: Reading,
+  { what, sheet, table, path }: ReadOptions,
 ): Promise<Records> {
-  if (sheet !== undefined)
-    throw new UsageError(`${what} is a database: it has tables to choose from, no sheets`);
-  const database = await wholeOf(
+  if (sheet !== undefined) throw new UsageError(`${what} is a database: choose a table, not a sheet`);
+  const database = await readAll(
     bytes,
     maxDatabase,
     `${what} has more than ${maxDatabase} bytes, which is too much`,
@@ -76,7 +75,7 @@ async function openDatabaseTable(
   detachLog(bytes);
   checkWebAssembly();
   await loadSqlite();
-  /** What is read, in words. */
+  /** The table or view, for messages. */
   let subject = what;
   try {
     const database = openBytes(bytes);
@@ -115,7 +114,7 @@ async function openDatabaseTable(
     const columns = found.map(({ name }) => name);
     const defaults = new Set(isUtf16 ? found.flatMap(({ dflt_value }) => textIn(dflt_value ?? '')) : []);
     const list = columns.map(quoted).join(', ');
-    // Not one sum of all columns: SQLite adds up at most 1000.
+    // One sum per column: SQLite allows at most 1000 terms in an expression.
     const sums = columns.map((name) => `sum(typeof(${quoted(name)}) = 'blob')`).join(', ');
     const counts = Object.values(database.get(`SELECT ${sums} FROM ${quoted(table)}`) ?? {});
     const blobs = counts.reduce<number>((sum, count) => sum + Number(count), 0);
@@ -133,9 +132,7 @@ async function openDatabaseTable(
         }
       },
       warnings: blobs
-        ? [
-            `${what}: ${blobs} ${blobs === 1 ? 'cell has' : 'cells have'} bytes that are no text, and counts as empty`,
-          ]
+        ? [`${what}: ${blobs} ${blobs === 1 ? 'cell is' : 'cells are'} binary and read as empty`]
         : [],
     };
   } catch (error) {
@@ -156,10 +153,10 @@ function unreadable(what: string, subject: string, error: Error): UsageError {
   );
 }
 
-/** The tables behind an index of texts that this SQLite does not know: of its own ones it says that they are. */
+/** Suffixes of the internal tables of full-text indexes. This SQLite marks only its own kinds of them as shadow tables. */
 const ofFts = ['content', 'docsize', 'segdir', 'segments', 'stat'];
 
-/** Pure: the tables that may be meant, where none is named. */
+/** Pure: the tables to choose from if none is named. */
 function toTables(all: readonly { readonly name: string; readonly type: string }[]): string[] {
   const hidden = all.flatMap(({ name, type }) =>
     type === 'virtual' ? ofFts.map((end) => `${name}_${end}`) : [],
@@ -167,18 +164,18 @@ function toTables(all: readonly { readonly name: string; readonly type: string }
   return all.flatMap(({ name, type }) => (type === 'view' || hidden.includes(name) ? [] : [name]));
 }
 
-/** Pure: the text that an expression is, if it is one. */
+/** Pure: the value of an SQL string literal; empty for any other expression. */
 function textIn(expression: string): string[] {
   const text = /^'(.*)'$/s.exec(expression)?.[1];
   return text === undefined ? [] : [text.replaceAll("''", "'")];
 }
 
-/** Pure: a name in a statement. */
+/** Pure: a name quoted for SQL. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Throws `temporary` where the bytes may not be one state of the database. */
+/** Throws `temporary` if the file is being written, or changed while it was read. */
 async function checkWhole(bytes: Uint8Array, what: string, path: string): Promise<void> {
   if (
     !(await stat(path).then(
@@ -188,7 +185,7 @@ async function checkWhole(bytes: Uint8Array, what: string, path: string): Promis
   )
     return;
   const use = await useOf(path);
-  if (use !== undefined && use !== 'reader') throw inUse(what, use);
+  if (use !== undefined && use !== 'reader') throw inUseError(what, use);
   const handle = await open(path);
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(changesTo), 0, changesTo, 0);

@@ -8,31 +8,30 @@ import { eachItem, type JsonText, kindOf, stringOf, toLine } from '../json/text.
 import { isSqliteError, loadSqlite, openFile } from '../sqlite/database.ts';
 import { ColumnKind, isPlainNumber } from './column-kind.ts';
 import { checkEnd, detachLog, notesTable, quoted } from './database-input.ts';
-import { inUse, useOf } from './database-use.ts';
+import { inUseError, useOf } from './database-use.ts';
 import { databaseMark } from './decoded.ts';
-import { copyInto, linesIn, toRead } from './own-file.ts';
-import { inFolderOfOwn } from './private-folder.ts';
+import { copyInto, linesIn, readFlags } from './own-file.ts';
+import { withTemporaryFolder } from './private-folder.ts';
 import { nameIn } from './reading.ts';
 import { reasonOf } from './write-failure.ts';
 
 /*
- * Rows that become a table of a database. They are in a file until all are there: a line with the name of the table, one with the names
- * of its columns, and a line for each row, all of them JSON arrays. Then the database is made, or a copy of the old one with the rows, in a private
- * folder, and its bytes are put in its place: so SQLite, which trusts files with certain names beside a database, never sees the folder of the output,
- * and its locks are not needed, which Node does not have.
+ * Rows that become a table of a database. They are first collected in a file of JSON arrays: the name of the table, its columns, then the rows. Then
+ * the database (new, or a copy of the old one) is made in a private folder, and its bytes replace the output. SQLite trusts files with certain names
+ * beside a database, so it must not see the folder of the output. Its locks, which Node can't take, are not needed this way.
  */
 
 /** `application_id` of the databases that leadpipe has made. */
 const ours = 0x6c_70_69_70;
 
-/** The folder of the state in which databases are read and made. */
+/** The folder in the state directory where databases are read and made. */
 export function folderOfDatabases(stateDir: string): string {
   return join(stateDir, 'databases');
 }
 
 /**
- * Throws UsageError where a file is not one of leadpipe's own, or where rows can't be added to it (`isAdded`), and `temporary` where another program uses it.
- * `folder` is that of `folderOfDatabases`.
+ * Throws UsageError if the file is not a readable database, or has tables of others and is to be replaced (not `isAdded`); `temporary` if another
+ * program uses it. `folder` comes from `folderOfDatabases`.
  */
 export async function checkDatabase(
   target: string,
@@ -46,14 +45,14 @@ export async function checkDatabase(
   const others = isOurs ? tables.others : [...tables.others, ...tables.own];
   if (others.length === 0 || isAdded) return;
   throw new UsageError(
-    `${path} has tables that leadpipe has not written: ${others.join(', ')}. It is not replaced`,
+    `${path} has tables that leadpipe did not write (${others.join(', ')}); it was not replaced`,
     { is: 'others_tables' },
   );
 }
 
 /**
- * Writes a database with these rows into the empty file `to`: with the `old` one's tables, if it is given. It is made in a private folder, where SQLite
- * finds no file of others. Returns the name under which it notes them. Throws `temporary` where another program uses the old one, LocalIoError.
+ * Writes a database with these rows, and with the tables of `old` if given, into the empty file `to`. It is made in a private folder, where SQLite
+ * finds no files of others. Returns the ID under which the rows are noted. Throws `temporary` if another program uses the old one, LocalIoError.
  */
 export async function writeDatabase(
   rows: FileHandle,
@@ -63,7 +62,7 @@ export async function writeDatabase(
   signal?: AbortSignal,
 ): Promise<string> {
   const note = randomUUID();
-  await inFolderOfOwn(folder, async (own) => {
+  await withTemporaryFolder(folder, async (own) => {
     const made = join(own, 'rows.db');
     const file = await open(made, 'ax+', 0o600);
     try {
@@ -85,7 +84,7 @@ export async function writeDatabase(
   return note;
 }
 
-/** Whether a database has a note of this name: the rows of a run are in it. Throws LocalIoError. */
+/** Whether a database has a note with this ID, so the rows of that run are in it. Throws LocalIoError. */
 export async function hasNote(target: string, note: string, folder: string): Promise<boolean> {
   if ((await readHeader(target, target).catch(() => undefined)) === undefined) return false;
   const isNoted = looking(target, folder, ({ all, get }) => {
@@ -100,12 +99,12 @@ export async function hasNote(target: string, note: string, folder: string): Pro
 
 async function checkUnused(target: string, path: string): Promise<void> {
   const use = await useOf(target);
-  if (use !== undefined) throw inUse(path, use);
+  if (use !== undefined) throw inUseError(path, use);
 }
 
-/** The first bytes; undefined where there is no file, or an empty one. Throws UsageError for what is no database. */
+/** The header; undefined if the file is missing or empty. Throws UsageError if it is not a database. */
 async function readHeader(target: string, path: string): Promise<Buffer | undefined> {
-  const file = await open(target, toRead).catch(() => undefined);
+  const file = await open(target, readFlags).catch(() => undefined);
   if (file === undefined) return undefined;
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(100), 0, 100, 0);
@@ -144,14 +143,14 @@ async function tablesOf(target: string, path: string, folder: string) {
   }
 }
 
-/** Looks into a copy of a database that no other program uses now. */
+/** Reads from a private copy of a database. The caller has checked that no other program uses it. */
 async function looking<T>(
   target: string,
   folder: string,
   look: (rows: Pick<ReturnType<typeof openFile>, 'all' | 'get'>) => T,
 ): Promise<T> {
   await loadSqlite();
-  return await inFolderOfOwn(folder, async (own) => {
+  return await withTemporaryFolder(folder, async (own) => {
     const copy = join(own, 'copy.db');
     await copyFile(target, copy, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
     const database = openFile(copy, 'immutable');
@@ -163,7 +162,7 @@ async function looking<T>(
   });
 }
 
-/** In one transaction, which notes it. The file is a copy, which is thrown away where this fails. */
+/** Adds the rows, and a note of them, in one transaction. The file is a private copy, thrown away if this fails. */
 async function writeRows(rows: FileHandle, made: string, note: string, signal?: AbortSignal): Promise<void> {
   const yielder = createYielder(signal);
   const kinds: ColumnKind[] = [];
@@ -221,7 +220,7 @@ async function writeRows(rows: FileHandle, made: string, note: string, signal?: 
   if (log !== undefined) await patched(made, log);
 }
 
-/** Sets the two bytes of the header that say where changes are kept. Returns what they were. */
+/** Sets the two log bytes of the header. Returns the old ones. */
 async function patched(path: string, to?: readonly [number, number]): Promise<readonly [number, number]> {
   const file = await open(path, 'r+');
   try {
@@ -235,14 +234,14 @@ async function patched(path: string, to?: readonly [number, number]): Promise<re
   }
 }
 
-/** Makes the table or its missing columns. Returns the names under which it has the columns. */
+/** Creates the table or its missing columns. Returns the column names as the table spells them. */
 function prepareTable(
   { all, exec }: Pick<ReturnType<typeof openFile>, 'all' | 'exec'>,
   table: string,
   header: readonly string[],
   kinds: readonly (ColumnKind | undefined)[],
 ): string[] {
-  // A column of texts makes texts of numbers; one without a type keeps each value as it is.
+  // A TEXT column turns numbers into text; a column without a type keeps each value.
   const define = (name: string, at: number): string =>
     `${quoted(name)}${kinds[at]?.isNumeric ? '' : ' TEXT'}`;
   const there = all<{ name: string }>('SELECT name FROM pragma_table_info(?)', [table]).map(
@@ -259,7 +258,7 @@ function prepareTable(
   });
 }
 
-/** Pure: names that are different in SQLite, too, which knows no capital letters. */
+/** Pure: makes the names unique without regard to case, as SQLite compares them. */
 function distinct(names: readonly string[]): string[] {
   const taken = new Set<string>();
   return names.map((name) => {
@@ -274,6 +273,6 @@ function toValue(cell: JsonText, kind: ColumnKind | undefined): string | number 
   const is = kindOf(cell);
   if (is === 'null') return null;
   const text = is === 'string' ? (stringOf(cell) ?? '') : toLine(cell).trim();
-  // Only what is the same when it is read again.
+  // Only if the number reads back as the same text.
   return kind?.isNumeric && isPlainNumber(text) && String(Number(text)) === text ? Number(text) : text;
 }

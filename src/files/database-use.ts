@@ -1,15 +1,15 @@
 import { readFile, stat } from 'node:fs/promises';
 import { LeadpipeError } from '../errors.ts';
 
-/* Who uses a database of SQLite. Node can neither take nor ask for SQLite's locks, so they are looked for (docs/decisions.md). */
+/* Finds other users of a SQLite database. Node can't take or query SQLite's locks, so this looks for traces of them (docs/decisions.md). */
 
-/** The bytes that SQLite locks (its PENDING_BYTE and the 511 after it). With the first of them, or the shared ones for writing, it writes. */
+/** The bytes that SQLite locks: PENDING_BYTE and the 511 after it. A write lock on any of them means a writer. */
 const [pending, lastShared] = [0x40000000, 0x40000000 + 511];
 
-/** What a database and the files beside it show of other programs. */
+/** The sign of another program that uses a database. */
 export type Use = 'journal' | 'wal' | 'writer' | 'reader';
 
-/** Undefined where nothing shows a user. A lock is seen on Linux only, and not that of another machine or container. */
+/** Undefined if there is no sign of use. Locks can be seen on Linux only, and not those of other machines or containers. */
 export async function useOf(path: string): Promise<Use | undefined> {
   const sizes = await Promise.all(
     ['-journal', '-wal'].map((end) =>
@@ -20,7 +20,7 @@ export async function useOf(path: string): Promise<Use | undefined> {
     ),
   );
   const [journal = 0, wal = 0] = sizes;
-  // A journal that begins with zeros has been dealt with, and only its file is kept.
+  // A journal that begins with a zero is finished; SQLite only keeps the file.
   if (journal > 0 && (await readFile(`${path}-journal`).catch(() => undefined))?.[0] !== 0) return 'journal';
   if (wal > 0) return 'wal';
   const found = await stat(path).catch(() => undefined);
@@ -31,7 +31,7 @@ export async function useOf(path: string): Promise<Use | undefined> {
       /^\d+:\s+(?:POSIX|OFDLCK)\s+\S+\s+(READ|WRITE)\s+\S+\s+[\da-f]+:[\da-f]+:(\d+)\s+(\d+)\s+(\d+|EOF)/.exec(
         line,
       ) ?? [];
-    // The number of the device may be another one there, in a container for example.
+    // The device number can differ, for example in a container, so only the inode is compared.
     if (inode !== String(found?.ino) || Number(from) > lastShared) continue;
     if (to !== 'EOF' && Number(to) < pending) continue;
     if (kind === 'WRITE') return 'writer';
@@ -41,7 +41,7 @@ export async function useOf(path: string): Promise<Use | undefined> {
 }
 
 /** The error of a database that can't be read or written now. `path` is what the user calls it. */
-export function inUse(path: string, use: Use): LeadpipeError {
+export function inUseError(path: string, use: Use): LeadpipeError {
   const [words, hint] = {
     journal: [
       `${path} is being written by another program, or one was killed while it wrote`,

@@ -1,25 +1,25 @@
 import { TextDecoder } from 'node:util';
 import { UsageError } from '../errors.ts';
 
-/** What every workbook, those of an old Office or with a password, and every database, begins with. */
+/** First bytes of a workbook; of one from an old Office or with a password; of a database. */
 export const zipMark = Buffer.from('PK\x03\x04');
 export const oldOfficeMark = Buffer.from('\xd0\xcf\x11\xe0', 'latin1');
 export const databaseMark = Buffer.from('SQLite format 3\0');
 
-/** The first bytes of encodings, and of files that people give in place of text: a character for each byte. */
+/** First bytes of encodings, and of files that people give instead of text; a character per byte. */
 const beginnings: readonly { readonly begin: string; readonly encoding?: string; readonly is?: string }[] = [
   { begin: '\xef\xbb\xbf', encoding: 'utf-8' },
   { begin: '\xff\xfe', encoding: 'utf-16le' },
   { begin: '\xfe\xff', encoding: 'utf-16be' },
   { begin: zipMark.toString('latin1'), is: 'an Excel workbook (.xlsx), or another zip file' },
-  { begin: oldOfficeMark.toString('latin1'), is: 'a workbook or document of an old Office (.xls, .doc)' },
+  { begin: oldOfficeMark.toString('latin1'), is: 'an old Office file (.xls, .doc)' },
   { begin: '%PDF-', is: 'a PDF file' },
-  { begin: '\x1f\x8b', is: 'a file that gzip has compressed' },
+  { begin: '\x1f\x8b', is: 'a gzip file' },
 ];
 
 /**
- * The text of bytes in UTF-8, or in UTF-16 with its byte order mark, piece by piece. Throws UsageError for anything else, which names the
- * input (`what`) and what was found: otherwise garbage would be sent, and paid for.
+ * Decodes UTF-8, or UTF-16 with a byte order mark, piece by piece. Throws UsageError for anything else, naming the input (`what`) and what was
+ * found: otherwise garbage would be sent and paid for.
  */
 export async function* decoded(
   bytes: AsyncIterable<Uint8Array | string>,
@@ -34,7 +34,7 @@ export async function* decoded(
   if (rest !== '') yield rest;
 }
 
-/** The same for bytes that are all there. Throws UsageError. */
+/** As above, for all bytes at once. Throws UsageError. */
 export function decodeText(bytes: Uint8Array, what: string): string {
   return createDecoding(what)(Buffer.from(bytes), true);
 }
@@ -42,12 +42,12 @@ export function decodeText(bytes: Uint8Array, what: string): string {
 function createDecoding(what: string) {
   let decoder: TextDecoder | undefined;
   let held = Buffer.alloc(0);
-  /** The last bytes before: a character may have begun there. */
+  /** The last bytes of the piece before: a character may begin there. */
   let before = Buffer.alloc(0);
   let line = 1;
   return (piece: Buffer, isLast = false): string => {
     const bytes = Buffer.concat([held, piece]);
-    // More bytes could still complete one of the beginnings. A shorter line is not waited for.
+    // Wait for more bytes while these could still become one of the beginnings.
     const start = bytes.toString('latin1', 0, 5);
     const mayBecome = beginnings.some(({ begin }) => begin !== start && begin.startsWith(start));
     const waits = decoder === undefined && !isLast && mayBecome;
@@ -64,7 +64,7 @@ function createDecoding(what: string) {
     } catch {
       throw new UsageError(
         `${what} is not UTF-8 text (${foundIn(decoder.encoding, bytes, before, line)})`,
-        'Save it as UTF-8 (in Excel: "CSV UTF-8"), or convert it from the encoding that it has, such as WINDOWS-1252, SHIFT_JIS or GBK: iconv -f GBK -t UTF-8 <file> > new.csv. Nothing was sent: its letters would be wrong.',
+        'Save it as UTF-8 (in Excel: "CSV UTF-8"), or convert it from its encoding (for example WINDOWS-1252, SHIFT_JIS or GBK): iconv -f GBK -t UTF-8 <file> > new.csv. Nothing was sent.',
       );
     }
   };
@@ -76,24 +76,24 @@ function decoderOf(start: string, what: string): TextDecoder {
   if (found?.is !== undefined) {
     throw new UsageError(
       `${what} is not a text file: it is ${found.is}`,
-      'Save what is in it as a text file, such as "CSV UTF-8" in Excel, and give that one.',
+      'Save its content as a text file (in Excel: "CSV UTF-8"), and use that file.',
     );
   }
   return new TextDecoder(found?.encoding ?? 'utf-8', { fatal: true });
 }
 
-/** What can't be read, in words. Only bytes that are no ASCII are quoted, since the text may be a key. */
+/** Describes the bytes that can't be decoded. Only non-ASCII bytes are quoted, since the text may be a key. */
 function foundIn(encoding: string, bytes: Buffer, before: Buffer, line: number): string {
   if (encoding !== 'utf-8') return 'it begins as UTF-16, but part of it is damaged';
   const zero = bytes.indexOf(0);
   if (zero !== -1) {
     // In UTF-16, every second byte of Latin text is zero.
     return zero < 2 && bytes[zero + 2] === 0
-      ? 'it looks like UTF-16 without the mark'
+      ? 'it looks like UTF-16 without a byte order mark'
       : "it contains a zero byte, which text files don't have";
   }
   const all = Buffer.concat([before, bytes]);
-  // They may begin inside a character.
+  // The bytes before may begin inside a character.
   let at = before.findIndex((byte) => (byte & 0xc0) !== 0x80);
   if (at === -1) at = before.length;
   const rest = all.subarray(at);

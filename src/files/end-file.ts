@@ -5,15 +5,14 @@ import { codeOf } from './error-code.ts';
 import { descriptorOf, statOrNothing, targetOf } from './target.ts';
 import { fail, writeFailure } from './write-failure.ts';
 
-/** How often a full pipe is tried again, a millisecond apart. */
+/** Maximum retries on a full pipe, a millisecond apart. */
 const maxTries = 500;
 
 /**
- * Prepares a file that is written when the process ends, whole or not at all, without waiting for anything. What is no regular file (a pipe,
- * a descriptor) is opened now and written directly. Throws LocalIoError where it can't be written. The returned function throws
- * LocalIoError, too.
+ * Prepares a file that is written synchronously when the process ends, whole or not at all. Anything but a regular file (a pipe, a descriptor) is
+ * opened now and written directly. Throws LocalIoError if it can't be written; so does the returned function.
  */
-export async function prepareEndFile(path: string, pid: number): Promise<(text: string) => void> {
+export async function prepareExitFile(path: string, pid: number): Promise<(text: string) => void> {
   const descriptor = descriptorOf(path);
   if (descriptor !== undefined) {
     try {
@@ -34,7 +33,7 @@ export async function prepareEndFile(path: string, pid: number): Promise<(text: 
   if (existing !== undefined) await access(target, constants.W_OK).catch((error) => fail(path, error));
   const part = `${target}.${pid}.part`;
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
-  // Shows that it can be made, and leaves nothing behind if the process is killed.
+  // Tests now whether the file can be made. It is removed again, so that a kill leaves nothing behind.
   closeSync(openIn(part, path, flags));
   rmSync(part, { force: true });
   return (text) => {

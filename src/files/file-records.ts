@@ -3,18 +3,25 @@ import { openCsv } from './csv-records.ts';
 import { databaseMark, decoded, oldOfficeMark, zipMark } from './decoded.ts';
 import { openJson, openJsonLines } from './json-records.ts';
 import { openMarkdown } from './markdown-table.ts';
-import { maxWorkbook, type Reading, type RecordFormat, type Records, saveAs, wholeOf } from './reading.ts';
-import { behind, createTextBegin } from './text-begin.ts';
+import {
+  maxWorkbook,
+  type ReadOptions,
+  type RecordFormat,
+  type Records,
+  readAll,
+  saveAs,
+} from './reading.ts';
+import { behind, createTextStart } from './text-begin.ts';
 import { findFormat } from './text-format.ts';
 import { openLines } from './text-lines.ts';
 
 /**
- * The records of a file in any format. Reads as much as is needed to know the format. Throws UsageError for an unusable header, or for what is
- * not text.
+ * The records of a file in any format. Reads only what is needed to recognise the format. Throws UsageError for an unusable header, or a file that
+ * is not text.
  */
 export async function openFileRecords(
   bytes: AsyncIterable<Uint8Array | string>,
-  reading: Reading,
+  reading: ReadOptions,
 ): Promise<Records> {
   const { format, extension, what } = reading;
   const source = bytes[Symbol.asyncIterator]();
@@ -27,8 +34,8 @@ export async function openFileRecords(
   if (begins(databaseMark)) return await (await import('./database-input.ts')).openDatabase(all, reading);
   if (begins(oldOfficeMark)) throw await oldOffice(all, what);
   const isWorkbook = (format ?? extension.slice(1)) === 'xlsx';
-  if (isWorkbook && !first.done) throw new UsageError(`${what} is no Excel workbook (.xlsx)`);
-  if (format === 'sqlite' && !first.done) throw new UsageError(`${what} is no SQLite database`);
+  if (isWorkbook && !first.done) throw new UsageError(`${what} is not an Excel workbook (.xlsx)`);
+  if (format === 'sqlite' && !first.done) throw new UsageError(`${what} is not a SQLite database`);
   const begin = first.done ? '' : Buffer.from(first.value).toString('latin1', 0, 3);
   return {
     ...(await openText(decoded(all, what), reading)),
@@ -36,26 +43,21 @@ export async function openFileRecords(
   };
 }
 
-/** In which a workbook with a password is: its content has this name then. */
+/** The name of the stream that holds a workbook with a password. */
 const encrypted = Buffer.from('EncryptedPackage', 'utf16le');
 
 async function oldOffice(bytes: AsyncIterable<Uint8Array | string>, what: string): Promise<UsageError> {
-  const whole = await wholeOf(
-    bytes,
-    maxWorkbook,
-    `${what} is a workbook or document of an old Office`,
-    saveAs,
-  );
+  const whole = await readAll(bytes, maxWorkbook, `${what} is an old Office file`, saveAs);
   return whole.includes(encrypted)
     ? new UsageError(
         `${what} has a password`,
         'Open it in Excel, remove the password (File > Info > Protect Workbook > Encrypt with Password), and save it.',
       )
-    : new UsageError(`${what} is a workbook or document of an old Office (.xls, .doc)`, saveAs);
+    : new UsageError(`${what} is an old Office file (.xls, .doc)`, saveAs);
 }
 
-async function openText(text: AsyncGenerator<string>, reading: Reading): Promise<Records> {
-  const begin = createTextBegin(text);
+async function openText(text: AsyncGenerator<string>, reading: ReadOptions): Promise<Records> {
+  const begin = createTextStart(text);
   await begin.readLines(1);
   const { format, column = undefined } =
     reading.format === undefined ? await findFormat(begin, reading) : { format: reading.format };
@@ -75,9 +77,9 @@ async function openText(text: AsyncGenerator<string>, reading: Reading): Promise
   }
 }
 
-/** Throws UsageError for a sheet, a table or a header that this format has not. */
-function checkChoices({ headerRow, sheet, table, what }: Reading, format: RecordFormat): void {
-  if (sheet !== undefined) throw new UsageError(`${what} is no workbook: it has no sheets to choose from`);
+/** Throws UsageError for a sheet, a table or a header row that this format does not have. */
+function checkChoices({ headerRow, sheet, table, what }: ReadOptions, format: RecordFormat): void {
+  if (sheet !== undefined) throw new UsageError(`${what} is not a workbook: it has no sheets`);
   if (table !== undefined && format !== 'json') throw new UsageError(`${what} has no tables to choose from`);
   if (headerRow === undefined || format === 'csv') return;
   const found = format === 'text' ? 'plain lines' : format === 'md' ? 'a Markdown table' : 'JSON';

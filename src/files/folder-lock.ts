@@ -23,20 +23,20 @@ import type { Context } from '../context.ts';
 import { LeadpipeError, LocalIoError } from '../errors.ts';
 import { codeOf } from './error-code.ts';
 import { isFromHere, isGone, isOwner, ownerOf } from './lock-owner.ts';
-import { noFollow, toRead } from './own-file.ts';
+import { noFollow, readFlags } from './own-file.ts';
 import { makePrivateFolder } from './private-folder.ts';
 import { reasonOf } from './write-failure.ts';
 
 /**
- * The proof, for the code that writes or sends, that no other process may do so. A process can lose its lock without noticing: while it is stopped
- * (a sleeping machine, `docker pause`), another machine may take it for dead. So everything that depends on a lock looks at it first.
+ * A lock that this process holds. It can be lost unnoticed: while the process is stopped (a sleeping machine, `docker pause`), another machine may
+ * take it for dead. So code that depends on a lock confirms it before each write or request.
  */
 export interface HeldLock {
-  /** Throws LockLostError where another process has taken over, LocalIoError where that can't be found out. */
+  /** Throws LockLostError if another process has taken over, LocalIoError if the lock can't be read. */
   confirm(): void;
 }
 
-/** The right to change what is in a folder, or a file. A process that dies loses it. */
+/** The exclusive right to change a folder or a file. It ends when the process dies. */
 export interface FolderLock extends HeldLock {
   release(): void;
 }
@@ -44,26 +44,26 @@ export interface FolderLock extends HeldLock {
 /** Another process has taken over while this one was stopped: this one must not write or send anything more. */
 export class LockLostError extends LeadpipeError {}
 
-/** How long a short change waits for others, in milliseconds. */
-const patienceMs = 30_000;
-/** Between two heartbeats of an owner, in milliseconds. */
+/** Lock timeout of a short change, in milliseconds. */
+const lockTimeoutMs = 30_000;
+/** Heartbeat interval of an owner, in milliseconds. */
 const heartbeatMs = 10_000;
 /** An owner without a heartbeat for this many milliseconds is dead. */
 const silenceMs = 40_000;
 /** A clock that jumps makes a living owner seem silent, so it is watched for this many seconds. */
 const watchedSeconds = 12;
-/** What another machine prepared and did not use is removed after this many milliseconds. */
-const forgottenMs = 3_600_000;
+/** Age at which unused claims of other machines are removed, in milliseconds. */
+const staleClaimMs = 3_600_000;
 
-/** The owners that are this process: to itself, it is never named as one to wait for or to stop. */
+/** Owner names of this process: messages call them `this process`, and never say to kill it. */
 const claimed = new Set<string>();
 
-/** What a process waits for, by its number and the folder: its own changes form a queue, so that it never waits for itself with a clock. */
+/** The last change, by PID and folder. A process queues its own changes, so that it never polls for its own lock. */
 const queues = new Map<string, Promise<unknown>>();
 
 /**
- * Makes a short change while no other process changes this private folder, which is made if need be. Waits up to half a minute for a living
- * process that has the lock. Throws what `lockFolder`, the file system and `work` throw.
+ * Runs a short change with the lock of a private folder, which is created if it is missing. Waits up to half a minute while a living process holds
+ * the lock. Throws what `lockFolder`, the file system and `work` throw.
  */
 export async function withFolderLock<T>(
   folder: string,
@@ -88,8 +88,8 @@ export async function withFolderLock<T>(
 }
 
 /**
- * Runs `work` with the lock at this path, which is there only while somebody has it. A lock in a folder that several users share can be removed
- * by those who may write there, once its owner has died. Throws as `withFolderLock`.
+ * Runs `work` with the lock at this path, which exists only while it is held. In a folder that several users share, the lock of a dead owner can be
+ * removed by everyone who may write there. Throws as `withFolderLock`.
  */
 export async function withLock<T>(
   path: string,
@@ -105,7 +105,7 @@ export async function withLock<T>(
   }
 }
 
-/** Takes the lock of a folder, or throws `temporary`, which names the process that has it. `what` is what that process works on. */
+/** Takes the lock of a folder. Throws `temporary`, which names the holder. `what` is what the lock protects, for messages. */
 export async function lockFolder(
   folder: string,
   pid: number,
@@ -123,7 +123,7 @@ async function lockAt(
 ): Promise<FolderLock> {
   const claim = claimLock(path, pid);
   const clock = waiting?.clock ?? createClock();
-  const deadline = clock.monotonic() + patienceMs;
+  const deadline = clock.monotonic() + lockTimeoutMs;
   /** An owner that was watched, and had no heartbeat. */
   let silent: string | undefined;
   try {
@@ -132,22 +132,21 @@ async function lockAt(
       if (other === undefined)
         return { confirm: () => confirmHeld(path, claim, what), release: claim.release };
       if (isSilent(path, other) && (await staysSilent(path, other, clock))) silent = other;
-      else if (waiting === undefined || clock.monotonic() > deadline) throw isTaken(path, other, what);
+      else if (waiting === undefined || clock.monotonic() > deadline) throw takenError(path, other, what);
       else await wait(clock, 5 + 20 * waiting.random());
     }
   } catch (error) {
-    // Leave nothing of the claim behind.
     claim.release();
     throw error;
   }
 }
 
 /**
- * Mutual exclusion between processes that survives kill -9, which Node has nothing for.
+ * Mutual exclusion between processes that survives kill -9. Node does not offer it.
  *
  * The lock is a folder with one file in it, named after its owner. It is taken by renaming a prepared folder onto its
- * path, which the system refuses unless there is none or an empty one; so of any number of processes one wins. A dead
- * owner's file is removed by its own, never repeated name: no one who saw the dead one can remove a living one's.
+ * path. The system refuses this unless the path is free or an empty folder, so exactly one process wins. The file of a
+ * dead owner is removed by its unique name, so that the file of a living one can't be removed by mistake.
  */
 export function claimLock(path: string, pid: number) {
   const owner = ownerOf(pid);
@@ -157,19 +156,19 @@ export function claimLock(path: string, pid: number) {
   mkdirSync(ready);
   let file: number;
   try {
-    orElse(() => shareAs(dirname(path), ready), undefined);
+    withFallback(() => shareAs(dirname(path), ready), undefined);
     file = openSync(join(ready, owner), constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | noFollow);
     writeSync(file, hostname(), 0);
   } catch (error) {
     rmSync(ready, { recursive: true, force: true });
     throw error;
   }
-  // Through what was opened: the name can be exchanged by others where they may write. If this fails, the next heartbeat may succeed.
-  const stop = every(heartbeatMs, () => void orElse(() => writeSync(file, hostname(), 0), undefined));
+  // Written through the open file: in a shared folder, others can replace the name. If it fails, the next heartbeat may succeed.
+  const stop = every(heartbeatMs, () => void withFallback(() => writeSync(file, hostname(), 0), undefined));
   return {
     /** Names this process to others; see `isAlive`. */
     owner,
-    /** Whether this open file is the one that shows the owner. */
+    /** Whether this open file is the owner's file. */
     isOwn: (other: number): boolean => isSameOpen(file, other),
     /** Takes the lock and returns undefined, or returns the name of the owner that has it. */
     take(isDead = (other: string) => isGone(other) || isSilent(path, other)): string | undefined {
@@ -177,7 +176,7 @@ export function claimLock(path: string, pid: number) {
         renameSync(ready, path);
         return true;
       };
-      while (!orElse<boolean>(move, false, ['ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'EPERM', 'EACCES'])) {
+      while (!withFallback<boolean>(move, false, ['ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'EPERM', 'EACCES'])) {
         for (const other of ownersAt(path)) {
           if (!isDead(other)) return other;
           rmSync(join(path, other), { force: true });
@@ -193,19 +192,20 @@ export function claimLock(path: string, pid: number) {
     release() {
       claimed.delete(owner);
       stop();
-      orElse(() => closeSync(file), undefined);
+      withFallback(() => closeSync(file), undefined);
       const remove = (at: string): true => {
         rmSync(join(at, owner), { force: true });
         removeEmpty(at);
         return true;
       };
-      // A disk can fail once. If it fails again, what was done is done: the lock is no one's when this process has ended.
-      for (const at of [ready, path]) orElse(() => remove(at), false) || orElse(() => remove(at), false);
+      // Tried twice, since a disk can fail once. If it fails again, the lock is free when this process has ended.
+      for (const at of [ready, path])
+        withFallback(() => remove(at), false) || withFallback(() => remove(at), false);
     },
   };
 }
 
-/** A path beside that of a lock. Its name is short even if that of an output is nearly too long. */
+/** A path next to the lock. Its name is cut, since the name of the output may be nearly too long. */
 function beside(path: string, what: string): string {
   return join(dirname(path), `${basename(path).slice(-30).toWellFormed()}-${what}`);
 }
@@ -213,28 +213,28 @@ function beside(path: string, what: string): string {
 /** The error that names the living process which has the lock of a folder; undefined where none has it. */
 export function lockedError(folder: string, what: string): LeadpipeError | undefined {
   const path = join(folder, 'lock');
-  const owner = orElse(() => entriesOf(path), []).find((one) => isAlive(one, folder));
-  return owner === undefined ? undefined : isTaken(path, owner, what);
+  const owner = withFallback(() => entriesOf(path), []).find((one) => isAlive(one, folder));
+  return owner === undefined ? undefined : takenError(path, owner, what);
 }
 
-/** Throws LocalIoError where no lock can be at this path, since something else is there. */
+/** Throws LocalIoError if something other than a lock is at this path. */
 export function checkLockPath(path: string): void {
   ownersAt(path);
 }
 
 /** Whether a living process has the lock of a folder. */
 export function isLocked(folder: string): boolean {
-  return orElse(() => entriesOf(join(folder, 'lock')).some((owner) => isAlive(owner, folder)), false);
+  return withFallback(() => entriesOf(join(folder, 'lock')).some((owner) => isAlive(owner, folder)), false);
 }
 
-/** Whether the process with this name in a folder's lock still runs. A later process with the same number is another one. */
+/** Whether this owner of a folder's lock still runs. A later process with the same PID does not count. */
 export function isAlive(owner: string, folder: string): boolean {
   return !isGone(owner) && !isSilent(join(folder, 'lock'), owner);
 }
 
 /**
- * Throws LockLostError where the owner no longer has the lock. The file is opened, since a network file system may remember a file that is gone,
- * and compared, since another user may have put one with the same name in its place.
+ * Throws LockLostError if the lock was lost. The file is opened, since a network file system may cache a deleted one, and compared, since another
+ * user may have replaced it.
  */
 function confirmHeld(path: string, { isOwn, owner }: ReturnType<typeof claimLock>, what: string): void {
   try {
@@ -244,7 +244,7 @@ function confirmHeld(path: string, { isOwn, owner }: ReturnType<typeof claimLock
     } finally {
       closeSync(file);
     }
-    throw lostTo(path, what);
+    throw lostError(path, what);
   } catch (error) {
     if (error instanceof LockLostError) throw error;
     if (!['ENOENT', 'ENOTDIR', 'ESTALE', 'ELOOP', 'ENXIO'].includes(codeOf(error) ?? '')) {
@@ -253,12 +253,12 @@ function confirmHeld(path: string, { isOwn, owner }: ReturnType<typeof claimLock
     if (statSync(dirname(path), { throwIfNoEntry: false }) === undefined) {
       throw new LocalIoError(`the folder of ${what} was removed`, { cause: error });
     }
-    throw lostTo(path, what);
+    throw lostError(path, what);
   }
 }
 
-function lostTo(path: string, what: string): LockLostError {
-  const other = orElse(() => entriesOf(path), []).find(isOwner);
+function lostError(path: string, what: string): LockLostError {
+  const other = withFallback(() => entriesOf(path), []).find(isOwner);
   const by = other === undefined ? 'another run' : nameOf(path, other);
   return new LockLostError('temporary', `this process was stopped for so long that ${by} took over ${what}`, {
     type: 'operation_locked',
@@ -266,9 +266,9 @@ function lostTo(path: string, what: string): LockLostError {
   });
 }
 
-/** Opens a file that another user may have exchanged for a link or a FIFO: neither is followed or waited for. */
+/** Opens a file that another user may have replaced with a link (not followed) or a FIFO (not waited for). */
 function openToRead(path: string): number {
-  return openSync(path, toRead);
+  return openSync(path, readFlags);
 }
 
 function isSameOpen(one: number, other: number): boolean {
@@ -276,7 +276,7 @@ function isSameOpen(one: number, other: number): boolean {
   return a.ino === b.ino && a.dev === b.dev;
 }
 
-/** Gives a new folder the rights of the one that it is in, so that all who may write there can remove a dead owner from it. */
+/** Gives a new folder the mode of its parent, so that everyone who may write there can remove a dead owner. */
 function shareAs(parent: string, folder: string): void {
   const file = openSync(folder, constants.O_RDONLY | noFollow);
   try {
@@ -286,7 +286,7 @@ function shareAs(parent: string, folder: string): void {
   }
 }
 
-function inTheWay(path: string, entry?: string): LocalIoError {
+function occupiedError(path: string, entry?: string): LocalIoError {
   const what = entry === undefined ? 'is a file' : `is a folder with other files in it (${entry})`;
   return new LocalIoError(`leadpipe needs the name ${path} for a lock, but it ${what}`, {
     charged: 'no',
@@ -294,7 +294,7 @@ function inTheWay(path: string, entry?: string): LocalIoError {
   });
 }
 
-function isTaken(path: string, owner: string, what: string): LeadpipeError {
+function takenError(path: string, owner: string, what: string): LeadpipeError {
   const [pid] = owner.split('.');
   const hint = !isFromHere(owner)
     ? 'Wait until it has finished. If it has died, try again in a minute.'
@@ -306,10 +306,10 @@ function isTaken(path: string, owner: string, what: string): LeadpipeError {
   return new LeadpipeError('temporary', `${name} is working on ${what}`, details);
 }
 
-/** What users know the owner of a lock by. */
+/** The owner of a lock, for messages. */
 function nameOf(path: string, owner: string): string {
   if (isFromHere(owner)) return `process ${owner.split('.')[0]}`;
-  const host = orElse(() => readSmall(join(path, owner)), '').replace(/[^\w.-]/g, '');
+  const host = withFallback(() => readSmall(join(path, owner)), '').replace(/[^\w.-]/g, '');
   return `another machine or container (${host || 'unknown'})`;
 }
 
@@ -328,11 +328,11 @@ function isSilent(path: string, owner: string, ms = silenceMs): boolean {
   const beat = beatOf(path, owner);
   if (beat === undefined) return true;
   const now = timeAt(path);
-  // A time in the future says the same: the clock was set back.
+  // A time far in the future counts as silence too: the clock was set back.
   return now !== undefined && Math.abs(now - beat) > ms;
 }
 
-/** Whether an owner has no heartbeat while it is watched. One that leaves meanwhile has none any more. */
+/** Watches an owner for a heartbeat. True if there is none, or if its file disappears. */
 async function staysSilent(path: string, owner: string, clock: Pick<Context['clock'], 'after'>) {
   const before = beatOf(path, owner);
   for (let second = 0; before !== undefined && second < watchedSeconds; second++) {
@@ -346,13 +346,13 @@ async function staysSilent(path: string, owner: string, clock: Pick<Context['clo
 /** The time of an owner's last heartbeat, in milliseconds. */
 function beatOf(path: string, owner: string): number | undefined {
   const files = [path, beside(path, owner)].map((at) => join(at, owner));
-  return files.map((file) => orElse(() => lstatSync(file).mtimeMs, undefined)).find(Boolean);
+  return files.map((file) => withFallback(() => lstatSync(file).mtimeMs, undefined)).find(Boolean);
 }
 
 /** The time by the file system's clock, in milliseconds: other machines may have another time than this one. */
 function timeAt(path: string): number | undefined {
   const file = beside(path, `now-${randomUUID()}`);
-  const time = orElse(() => {
+  const time = withFallback(() => {
     writeFileSync(file, '', { flag: 'wx' });
     return lstatSync(file).mtimeMs;
   }, undefined);
@@ -360,39 +360,39 @@ function timeAt(path: string): number | undefined {
   return time;
 }
 
-/** Removes what processes prepared that died before they had the lock. Other files may have such names: those stay. */
+/** Removes the claims of processes that died before they got the lock. Other files with similar names stay. */
 function clearDeadClaims(path: string): void {
   const [folder, begin] = [dirname(path), basename(beside(path, ''))];
-  for (const name of orElse(() => readdirSync(folder), [])) {
+  for (const name of withFallback(() => readdirSync(folder), [])) {
     const owner = name.slice(begin.length);
     if (!name.startsWith(begin) || !isOwner(owner)) continue;
-    if (!isGone(owner) && !isSilent(path, owner, forgottenMs)) continue;
-    orElse(() => rmSync(join(folder, name, owner), { force: true }), undefined);
-    orElse(() => rmdirSync(join(folder, name)), undefined);
+    if (!isGone(owner) && !isSilent(path, owner, staleClaimMs)) continue;
+    withFallback(() => rmSync(join(folder, name, owner), { force: true }), undefined);
+    withFallback(() => rmdirSync(join(folder, name)), undefined);
   }
 }
 
-/** The owners in the folder of a lock, living or dead. Throws LocalIoError where this is no such folder. */
+/** The owners in the folder of a lock, living or dead. Throws LocalIoError if something else is at this path. */
 function ownersAt(path: string): string[] {
-  if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false) throw inTheWay(path);
+  if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false) throw occupiedError(path);
   const owners = entriesOf(path);
   const other = owners.find((name) => !isOwner(name));
-  if (other !== undefined) throw inTheWay(path, other);
+  if (other !== undefined) throw occupiedError(path, other);
   return owners;
 }
 
 /** Throws where the folder can't be read: if it seemed empty, a process would wait for it without end. */
 function entriesOf(folder: string): string[] {
-  return orElse(() => readdirSync(folder), [], ['ENOENT', 'ENOTDIR']);
+  return withFallback(() => readdirSync(folder), [], ['ENOENT', 'ENOTDIR']);
 }
 
-/** Removes a folder, unless it is gone, or has something in it. */
+/** Removes a folder if it exists and is empty. */
 function removeEmpty(folder: string): void {
-  orElse(() => rmdirSync(folder), undefined, ['ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST']);
+  withFallback(() => rmdirSync(folder), undefined, ['ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST']);
 }
 
-/** Returns `other` if `action` fails: with one of these codes, or with any. */
-function orElse<T>(action: () => T, other: T, codes?: readonly string[]): T {
+/** Returns `other` if `action` fails with one of these codes (with any error if none are given). */
+function withFallback<T>(action: () => T, other: T, codes?: readonly string[]): T {
   try {
     return action();
   } catch (error) {

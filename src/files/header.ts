@@ -11,7 +11,7 @@ export interface TableRow {
 export interface HeaderPlace {
   readonly line: number;
   readonly width: number;
-  /** The number of its cells that are known; 0 where it is only taken for the header because it is the first row. */
+  /** Number of its cells that are known column names; 0 if it is the header only because it is the first row. */
   readonly known: number;
   /** Whether the table is one column without a known name. It has no header then: its cells are plain lines. */
   readonly isLines: boolean;
@@ -23,10 +23,10 @@ export interface TableBegin {
   readonly place: HeaderPlace | undefined;
 }
 
-/** Titles and notes above a header seldom have more rows. */
+/** Rows in which the header is searched: titles and notes above it seldom have more. */
 const maxLooked = 10;
 
-/** Pure: the header is the first of the first ten rows with a cell that `isKnown`; where there is none, it is the first row. */
+/** Pure: the header is the first of ten rows with a cell that `isKnown`, otherwise the first row. */
 export function findHeader(
   rows: readonly TableRow[],
   isKnown: (cell: string) => boolean,

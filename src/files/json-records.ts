@@ -3,11 +3,11 @@ import { allMembers, type JsonText, kindOf, objectMembers, objectOf, piecesOf } 
 import { isJson } from '../json/valid.ts';
 import { lengthFlaw } from './csv.ts';
 import { compact, type JsonValue, jsonValues } from './json-values.ts';
-import { columnNamesOf, type FileRecord, type Reading, type Records } from './reading.ts';
+import { columnNamesOf, type FileRecord, type ReadOptions, type Records } from './reading.ts';
 import { behind, linesBefore, linesIn } from './text-begin.ts';
 import { lineRows, type ToRow, unreadable } from './text-lines.ts';
 
-/** Characters of a JSON object that is a whole file, which is read as a whole. */
+/** Maximum characters of a file that is one JSON object: it is held in memory. */
 const longestDocument = 100 * 1024 * 1024;
 
 const toJsonRow: ToRow = (text) => {
@@ -21,12 +21,12 @@ export function openJsonLines(text: AsyncIterable<string>): Records {
 }
 
 /**
- * The items of a JSON array, or objects that follow each other. A single object is the one array of objects that it has, or, without one, a
- * single record. Throws UsageError.
+ * The items of a JSON array, or objects that follow each other. A single object stands for the one array of objects in it; without one it is a
+ * record. Throws UsageError.
  */
 export async function openJson(
   text: AsyncIterable<string>,
-  reading: Reading,
+  reading: ReadOptions,
   isArray: boolean,
 ): Promise<Records> {
   const { field, what, table } = reading;
@@ -82,8 +82,8 @@ interface List {
 }
 
 /**
- * Pure: the lists that an object is made of. Its members are rows by their keys if they are objects with something in common, and no key is
- * the name of a column: that would be one row, whose columns have parts.
+ * Pure: the lists in an object: its arrays of objects. Without any, its members are a list if all are objects with a common key, and none is named
+ * like a column (then the object is one row with nested columns).
  */
 export function rowsIn(object: JsonText, isName: (cell: string) => boolean): readonly List[] {
   const members = allMembers(object);

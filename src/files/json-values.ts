@@ -1,7 +1,7 @@
 import { endOfString, type JsonText } from '../json/text.ts';
-import { longestRow } from './csv.ts';
+import { maxRowLength } from './csv.ts';
 
-/** A value of a JSON text: an item of its array, or one of several values behind each other. */
+/** A value of a JSON text: an item of its array, or one of several values in sequence. */
 export interface JsonValue {
   /** The line on which it begins. */
   readonly line: number;
@@ -16,13 +16,12 @@ const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * The items of a JSON array, or values that follow each other, one by one. `max` is the number of characters that are kept of a value which
- * is not in an array. Whether a value is valid JSON is not checked: one that is not costs itself alone, as long as its brackets and quotes
- * come in pairs.
+ * The items of a JSON array, or values that follow each other, one by one. `max` limits the characters of a value outside an array. Values are not
+ * checked: an invalid one does not affect the others, as long as its brackets and quotes come in pairs.
  */
 export async function* jsonValues(
   text: AsyncIterable<string> | Iterable<string>,
-  { max = longestRow, line: firstLine = 1 } = {},
+  { max = maxRowLength, line: firstLine = 1 } = {},
 ): AsyncGenerator<JsonValue, void> {
   let line = firstLine;
   let began = line;
@@ -30,7 +29,7 @@ export async function* jsonValues(
   let parts: string[] = [];
   let length = 0;
   let depth = 0;
-  /** The depth at which values stand: 1 in an array. */
+  /** Nesting depth of the values: 1 in an array. */
   let base = 0;
   let isFirst = true;
   let isInValue = false;
@@ -38,7 +37,7 @@ export async function* jsonValues(
   let isEscaped = false;
   const keep = (part: string): void => {
     length += part.length;
-    if (length <= (base === 0 ? max : longestRow)) parts.push(part);
+    if (length <= (base === 0 ? max : maxRowLength)) parts.push(part);
     else parts = [];
   };
   const take = (isWhole: boolean): JsonValue => {
@@ -85,7 +84,7 @@ export async function* jsonValues(
         start = at;
         began = line;
       } else if (depth === base && (isBetween || (code === closeArray && base === 1))) {
-        // What has no brackets and no quotes ends before a character that is not part of it.
+        // A number, true, false or null ends before the first character that is not part of it.
         keep(piece.slice(start, at));
         yield take(true);
         if (code === closeArray) {

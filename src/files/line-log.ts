@@ -40,20 +40,20 @@ const checksums = {
 
 const linePattern = /^\{"(sha256|crc32)":"([0-9a-f]+)","([a-z]+)":(.*)\}$/s;
 
-/** Pure: a value of JSON with its checksum, as one object: `{"sha256":"…","entry":…}`. It ends its line. */
+/** Pure: a JSON value with its checksum as one line, with its line end: `{"sha256":"…","entry":…}`. */
 export function toCheckedLine(member: string, text: JsonText): string {
   return `{"sha256":"${checksums.sha256(text)}","${member}":${text}}\n`;
 }
 
 /**
- * Pure: the same for lines of which there may be a million. The checksum takes a third of the time. It finds all damage to a few bytes in a
- * row, and misses one in four thousand million other cases.
+ * Pure: as above, for logs of up to a million lines. This checksum takes a third of the time. It finds all damage to a few adjacent bytes, and
+ * misses one in four billion other cases.
  */
 export function toQuickLine(member: string, text: JsonText): string {
   return `{"crc32":"${checksums.crc32(text)}","${member}":${text}}\n`;
 }
 
-/** Pure: whether a text can stand in a line as it is. It looks for characters, since an expression would take ten times as long. */
+/** Pure: whether a text has no line ends. A regular expression would take ten times as long. */
 export function isOnOneLine(text: string): boolean {
   return !text.includes('\n') && !text.includes('\r');
 }
@@ -77,7 +77,7 @@ function isTorn(rest: string): boolean {
   return fromCheckedLine(rest.slice(0, -1)) === undefined;
 }
 
-/** The same for a file that may be large. It does not use readline, which takes U+2028 for a line end. Throws LocalIoError. */
+/** As above, for a large file. Not readline, which takes U+2028 for a line end. Throws LocalIoError. */
 export async function* readLog(path: string): AsyncGenerator<LogLine> {
   // A line can be as long as an answer, so its pieces are only joined once.
   let pieces: Buffer[] = [];
@@ -105,8 +105,8 @@ export async function* readLog(path: string): AsyncGenerator<LogLine> {
   if (!isTorn(rest.toString())) yield { number: number + 1, offset, length: rest.length, content: undefined };
 }
 
-/** Makes room on a full disk: without it, the lines that follow fail by themselves. */
-function giveUp(spare: string | undefined): void {
+/** Removes the spare file to make room on a full disk. If this fails, the next write reports it. */
+function removeSpare(spare: string | undefined): void {
   try {
     if (spare !== undefined) rmSync(spare, { force: true });
   } catch {}
@@ -123,7 +123,7 @@ export function notStored(what: string, path: string, error: unknown): LeadpipeE
   return new LocalIoError(`can't store ${what} in ${path}: ${why}`, { cause: error });
 }
 
-/** What a log was when it was read. Lines are only added to it, so it holds the same ones while all of this is the same. */
+/** State of a log when it was read. Logs only grow, so if none of this has changed, the lines are the same. */
 export interface LogState {
   readonly ino: number;
   readonly mtimeMs: number;
@@ -141,11 +141,11 @@ export function isUnchanged(known: LogState, found: Omit<LogState, 'end'>): bool
 /** A log that is open for adding lines. */
 export type LineLog = Awaited<ReturnType<typeof openLog>>;
 
-const toAdd = constants.O_RDWR | constants.O_APPEND;
+const appendFlags = constants.O_RDWR | constants.O_APPEND;
 const flagsOf = {
-  new: toAdd | constants.O_CREAT | constants.O_EXCL,
-  there: toAdd,
-  any: toAdd | constants.O_CREAT,
+  new: appendFlags | constants.O_CREAT | constants.O_EXCL,
+  there: appendFlags,
+  any: appendFlags | constants.O_CREAT,
 } as const;
 
 /** A log that another process may add to meanwhile. `take` gets each line. Throws LocalIoError, and what `take` throws. */
@@ -184,9 +184,9 @@ async function openAndRead(
 }
 
 /**
- * Opens a log of `what` (0600, under any umask) that is `new`, is `there`, or either. `take` gets each line in it, unless the log is as it was
- * when the caller read it (`known`). Removes an incomplete last line, since the next one would be damaged by it. Nothing is written without
- * the `lock`. Throws LocalIoError and LockLostError, as `append` and `sync` do, and what `take` throws.
+ * Opens a log of `what` (0600 under any umask): `new`, `there` (existing) or `any`. `take` gets each line, unless the log is unchanged since the
+ * caller read it (`known`). Removes an incomplete last line, which would damage the next one. Nothing is written without the `lock`. Throws
+ * LocalIoError and LockLostError, as `append` and `sync` do, and what `take` throws.
  */
 export async function openLog(
   path: string,
@@ -208,22 +208,22 @@ export async function openLog(
       lock.confirm();
       await handle.truncate(end);
     }
-    // The name of a new file has to survive a power cut, too.
+    // A new file must also be synced in its folder to survive a power cut.
     if (size === 0) await syncFolder(dirname(path));
   } catch (error) {
     await handle.close();
     fail(error);
   }
   /**
-   * After a failure nothing is added: a line after an incomplete one would be damaged, too, and after a failed sync it is unknown what is on
-   * the disk. What is behind the last whole line is cut off where the disk is full, so the last lines can follow, with the room of a spare file.
+   * After a failure nothing more is added: an incomplete line would damage the next one, and after a failed sync the content of the disk is
+   * unknown. On a full disk the incomplete line is cut off, so that the last lines can follow in the room of a spare file.
    */
   let failure: unknown;
   let isFull = false;
   let syncing = Promise.resolve();
   let next: Promise<void> | undefined;
 
-  function takenBack(from: number): boolean {
+  function tryTruncate(from: number): boolean {
     try {
       ftruncateSync(handle.fd, from);
       return true;
@@ -251,41 +251,41 @@ export async function openLog(
     /** Bytes. */
     size: () => end,
     /**
-     * When it returns, the lines survive this process. Returns the byte at which they begin. It is synchronous, since the thread pool takes
-     * several times as long. Where the disk is full, a `spare` file is removed to make room.
+     * Adds lines; from then on they survive the end of this process. Returns their offset. Synchronous, since the thread pool takes several times as
+     * long. On a full disk, the `spare` file is removed to make room.
      */
     append(lines: string, spare?: string): number {
       if (failure !== undefined && !(isFull && spare !== undefined)) fail(failure);
       lock.confirm();
       const from = end;
       let bytes = Buffer.from(lines);
-      if (isFull) giveUp(spare);
+      if (isFull) removeSpare(spare);
       for (let isLast = isFull || spare === undefined; ; isLast = true) {
         try {
           const written = writeSync(handle.fd, bytes);
           if (written === bytes.length) break;
-          // The lines that found room stay: they may be what was paid for.
+          // Whole lines that fit stay: they may have been paid for.
           const whole = bytes.subarray(0, written).lastIndexOf('\n') + 1;
           end += whole;
           bytes = bytes.subarray(whole);
           throw noSpace();
         } catch (error) {
-          isFull = codeOf(error) === 'ENOSPC' && takenBack(end);
+          isFull = codeOf(error) === 'ENOSPC' && tryTruncate(end);
           if (isLast || !isFull) {
             failure = error;
             fail(error);
           }
-          giveUp(spare);
+          removeSpare(spare);
         }
       }
       [failure, isFull] = [undefined, false];
       end += bytes.length;
       return from;
     },
-    /** Removes the lines from this byte on, which the disk did not confirm: no one may count on them. */
-    takeBack(from: number): void {
-      // Otherwise they stay, and may be gone after a power cut.
-      if (takenBack(from)) end = from;
+    /** Removes the lines from this offset on. They were not synced, so nothing may rely on them. */
+    removeFrom(from: number): void {
+      // If this fails, they stay, and may be gone after a power cut.
+      if (tryTruncate(from)) end = from;
     },
     /** Resolves when all lines survive a power cut. Calls that wait at the same time share one sync. */
     sync(): Promise<void> {

@@ -3,17 +3,17 @@ import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 import { getPriority, hostname, platform } from 'node:os';
 import { digestOf } from '../digest.ts';
 
-/** The name of a process in a lock, which never occurs twice: its number, its start, and the place where its number is valid. */
+/** The unique name of a process in a lock: its PID, its start, the place where the PID is valid, and a UUID. */
 export function ownerOf(pid: number): string {
   return `${pid}.${startOf(pid) ?? ''}.${placeOfThis()}.${randomUUID()}`;
 }
 
-/** Pure: whether this is the name of a process in a lock. Anything else that stands there belongs to the user, and is left alone. */
+/** Pure: whether this is the name of a process in a lock. Any other file there belongs to the user and stays. */
 export function isOwner(name: string): boolean {
   return /^\d+\.\w*\.[0-9a-f]{12}\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(name);
 }
 
-/** Whether this process and the owner share their process numbers. */
+/** Whether the owner's PID is valid here: same machine, same namespace. */
 export function isFromHere(owner: string): boolean {
   return owner.split('.')[2] === placeOfThis();
 }
@@ -36,8 +36,8 @@ export function isGone(owner: string): boolean {
 let known: string | undefined;
 
 /**
- * Where a process number means the same process as here: this machine since its start, and a namespace in it. Where this can't be known for
- * certain, the place is unique, and no other process shares it.
+ * The place where PIDs mean the same processes as here: this boot of this machine, and the namespace. If that is uncertain, the place is unique to
+ * this process.
  */
 function placeOfThis(): string {
   known ??= digestOf(platform() === 'linux' ? linuxPlace() : hostname(), 12);
@@ -46,7 +46,7 @@ function placeOfThis(): string {
 
 function linuxPlace(): string {
   try {
-    // With more than one number, /proc shows the numbers of another namespace.
+    // More than one NSpid means that the process is in a nested PID namespace.
     if (!/^NSpid:\s+\d+$/m.test(readFileSync('/proc/self/status', 'latin1'))) return randomUUID();
     const [time, boot] = ['/proc/self/ns/time', '/proc/sys/kernel/random/boot_id'];
     return [
@@ -60,7 +60,7 @@ function linuxPlace(): string {
   }
 }
 
-/** The start of a process, where the system tells it (Linux). A zombie counts as gone. */
+/** The start time of a process (Linux only). A zombie counts as gone. */
 function startOf(pid: number): string | undefined {
   try {
     // The second field is the name, in brackets, and may itself have spaces and brackets.

@@ -1,13 +1,13 @@
 import { UsageError } from '../errors.ts';
 import { type CsvRow, lengthFlaw } from './csv.ts';
-import type { Reading, Records } from './reading.ts';
+import type { ReadOptions, Records } from './reading.ts';
 import { openTable } from './table-records.ts';
-import { linesBefore, type TextBegin } from './text-begin.ts';
+import { linesBefore, type TextStart } from './text-begin.ts';
 import { linesOf } from './text-lines.ts';
 
 /*
- * Tables of Markdown: a line per row, bars between the cells, and a line of dashes below the header. In a cell, a backslash stands before what
- * would have a meaning, <br> ends a line, and &#32; is a space at the begin or the end.
+ * Markdown tables: a line per row, bars between the cells, and a line of dashes below the header. In a cell, a backslash escapes special characters,
+ * <br> is a line break, and &#32; is a space at the start or the end.
  */
 
 const dashes = /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
@@ -20,7 +20,7 @@ export function isMarkdownTable(begin: string): boolean {
 }
 
 /** Throws UsageError for a text that does not begin with a table. */
-export async function openMarkdown(begin: TextBegin, reading: Reading): Promise<Records> {
+export async function openMarkdown(begin: TextStart, reading: ReadOptions): Promise<Records> {
   if (!isMarkdownTable(begin.head)) {
     throw new UsageError(`${reading.what} does not begin with a Markdown table`);
   }
@@ -29,7 +29,7 @@ export async function openMarkdown(begin: TextBegin, reading: Reading): Promise<
   return await openTable(readMarkdown(begin.pieces()), { head: [], place: undefined }, own);
 }
 
-/** The rows of a table, the header first, which may come again with its dashes. Another line is a row with a flaw. */
+/** The rows of a table, the header first. It may be repeated, with its dashes. A line without a bar is a row with a flaw. */
 export async function* readMarkdown(text: AsyncIterable<string>): AsyncGenerator<CsvRow, void> {
   let header: string | undefined;
   let above: string | undefined;

@@ -1,25 +1,24 @@
 /*
- * Texts that are no list, although they have lines: each line would be paid for. Only what is surely something else is named, since a list may
- * have any line.
+ * Recognises texts that have lines but are not lists: each line would be paid for. Only clear cases are named, since a list may have any line.
  */
 
 const tag = /^<([a-z][\w:.-]*)(?:\s[^<>]*)?>/i;
 const ofPages =
   /^(?:html|head|body|table|thead|tbody|tr|td|meta|title|script|style|div|span|p|ul|ol|li|h[1-6]|a|b)$/i;
 
-/** Pure: what a text is, if it begins as something that is no list. */
-export function seemsToBe(begin: string): string | undefined {
+/** Pure: the kind of a text that is clearly not a list; undefined if it may be one. */
+export function nonListKind(begin: string): string | undefined {
   const text = begin.trimStart();
   if (text.startsWith('{\\rtf')) return 'a document (RTF)';
   if (/^BEGIN:VCARD\b/i.test(text)) return 'contacts (vCard)';
-  if (/^[^\r\n]*\r?\n *─{3,}[─ ]*\r?\n/.test(text)) return 'a table for the screen';
+  if (/^[^\r\n]*\r?\n *─{3,}[─ ]*\r?\n/.test(text)) return 'a table made for a terminal';
   if (/^BEGIN:VCALENDAR\b/i.test(text)) return 'a calendar (iCalendar)';
   if (/^%YAML |^---[ \t]*[\r\n]+\s*(?:- )?[\w"' -]+:/.test(text)) return 'YAML';
   if (!text.startsWith('<')) return isYaml(text) ? 'YAML' : hasMarkdownTable(text) ? 'Markdown' : undefined;
   if (/^<!doctype html/i.test(text)) return 'an HTML page';
   const first = text.replace(/^(?:<[?!][^>]*>\s*)+/, '');
   const name = tag.exec(first)?.[1];
-  // XML has names of its own, such as <a> and <title>; comments may stand above a page.
+  // XML may use names such as <a> and <title>; a page may begin with comments.
   const isXml = /^<\?xml\b/i.test(text) && !/^html$/i.test(name ?? '');
   if (!isXml && name !== undefined && ofPages.test(name)) return 'an HTML page';
   if (first !== text) return 'XML';
@@ -38,8 +37,8 @@ function hasMarkdownTable(text: string): boolean {
   return /^[^|\r\n]*\|.*[\r\n]+[ \t]*(?:\|[ \t]*)?:?-{3,}:?[ \t]*\|[ \t:|-]*$/m.test(text);
 }
 
-/** Pure: which table of another program a text is. */
-export function otherTable(
+/** Pure: the kind of a table that another program has written; undefined if it is none. */
+export function foreignTableKind(
   begin: string,
   extension: string,
   isName: (cell: string) => boolean,
@@ -50,15 +49,15 @@ export function otherTable(
   const [first = ''] = text.split(/[\r\n]/, 1);
   const names = first.split(/ {2,}/).filter(isName);
   const isFixed = names.length > 1 || (extension === '.prn' && !/[,;|\t]/.test(first));
-  return isFixed && text !== '' ? 'text in columns of a fixed width (.prn)' : undefined;
+  return isFixed && text !== '' ? 'text in fixed-width columns (.prn)' : undefined;
 }
 
-/** Pure: what a text is that has no table, if it is to be read as a whole. */
-export function pageOrProse(text: string): string | undefined {
+/** Pure: the kind of a text without a table that is a page or prose; undefined if it may be a list. */
+export function proseKind(text: string): string | undefined {
   return isPage(text) ? 'Markdown' : isProse(text) ? 'one text of sentences' : undefined;
 }
 
-/** Headings of a second level, or one with more of what only Markdown has. Remarks begin with one #, too, and stand above a list. */
+/** A second-level heading, or a first-level one with other Markdown below it. A line with one # may also be a comment above a list. */
 function isPage(text: string): boolean {
   if (/^#{2,6} \S/m.test(text)) return true;
   if (!/^\s*# \S/.test(text)) return false;
@@ -68,11 +67,11 @@ function isPage(text: string): boolean {
 
 const sentenceEnd = /[\p{Ll}\p{N})][.!?]["”’)]?\s+["“‘(]?\p{Lu}/gu;
 
-/** Words that begin a sentence which goes on with what was said, in the four languages in which the columns are known. */
+/** Words that begin a sentence of prose, in the four languages whose column names are known. */
 const beginsSentence =
   /^(?:the|a|an|we|it|they|this|that|these|there|in|on|at|our|i|he|she|but|and|also|der|die|das|ein|eine|wir|es|sie|ich|im|am|le|la|les|un|une|nous|il|elle|ils|je|en|el|los|las|una|nosotros|yo)\s/i;
 
-/** Whether a text is one of sentences that go on over its lines, or paragraphs with empty lines between them. */
+/** Whether a text has sentences that continue over line ends, or paragraphs with empty lines between them. */
 function isProse(text: string): boolean {
   const lines = text.split(/\r{0,2}\n|\r/).map((line) => line.trim());
   const filled = lines.filter((line) => line !== '');

@@ -7,16 +7,16 @@ import { StringDecoder } from 'node:string_decoder';
 import { codeOf } from './error-code.ts';
 import { syncFolder } from './private-folder.ts';
 
-/** A symbolic link in its place would make us write to another file. Windows has no such flag. */
+/** Does not follow a symbolic link, which would lead to another file. Windows has no such flag. */
 export const noFollow = constants.O_NOFOLLOW ?? 0;
-/** How a file is opened to read it, where others may have put a link or a FIFO in its place: neither is followed or waited for. */
-export const toRead = constants.O_RDONLY | noFollow | (constants.O_NONBLOCK ?? 0);
+/** Flags to open a file for reading that others may have replaced with a link (not followed) or a FIFO (not waited for). */
+export const readFlags = constants.O_RDONLY | noFollow | (constants.O_NONBLOCK ?? 0);
 
 /**
- * A file that this process has made, beside the one that it will become. Others may be able to write to that folder, so it is written, and
- * given its rights, through its handle alone; before its name is used, it is looked whether that still means this file.
+ * A file that this process has made next to the file that it will replace. Others may be able to write to that folder, so its content and rights are
+ * set through the handle, and its name is checked before each use.
  */
-export interface OwnFile {
+export interface TemporaryFile {
   readonly path: string;
   readonly handle: FileHandle;
 }
@@ -24,14 +24,18 @@ export interface OwnFile {
 const letters = 'abcdefghijklmnopqrstuvwxyz';
 const nameLength = 6;
 
-/** Is awaited before a file is made, with its path, so that it can be found after a kill. */
+/** Records the path of a file before it is made, so that it can be found after a kill. Awaited. */
 export type Announce = (path: string) => Promise<void>;
 
 /**
- * Makes `<target>.<six letters>.part`, which no other process has made, following no link. One that takes the place of a file with fewer `rights`
- * has these from its first moment. Throws what `announce` and the file system throw.
+ * Makes `<target>.<six letters>.part` exclusively, following no link. If it replaces a file with fewer `rights`, it has only these from the start.
+ * Throws what `announce` and the file system throw.
  */
-export async function makeOwnFile(target: string, announce: Announce, rights = 0o666): Promise<OwnFile> {
+export async function createTemporaryFile(
+  target: string,
+  announce: Announce,
+  rights = 0o666,
+): Promise<TemporaryFile> {
   for (;;) {
     const name = Array.from({ length: nameLength }, () => letters[randomInt(letters.length)]).join('');
     const path = `${target}.${name}.part`;
@@ -45,45 +49,45 @@ export async function makeOwnFile(target: string, announce: Announce, rights = 0
   }
 }
 
-/** Pure: whether a file can be one that a run has made beside this output. */
+/** Pure: whether this is the name of a temporary file of this output. */
 export function isPartName(target: string, path: string): boolean {
   return path.startsWith(`${target}.`) && /^[a-z]{6}\.part$/.test(path.slice(target.length + 1));
 }
 
-/** Whether the name still means the file that was made. */
-export async function isThere({ handle, path }: OwnFile): Promise<boolean> {
+/** Whether its path still leads to this file. */
+export async function isThere({ handle, path }: TemporaryFile): Promise<boolean> {
   const [own, found] = await Promise.all([handle.stat(), lstat(path).catch(() => undefined)]);
   return own.ino === found?.ino && own.dev === found.dev;
 }
 
 /** Removes the file, unless another one has its name. */
-export async function removeOwnFile(file: OwnFile): Promise<void> {
+export async function removeTemporaryFile(file: TemporaryFile): Promise<void> {
   if (await isThere(file)) await rm(file.path, { force: true });
 }
 
 /**
- * Puts the file, which is on the disk, in the place of `target`. False, and nothing is done, where another file has its name. Throws what the
- * file system throws.
+ * Renames the file, which must be synced, over `target`. Returns false and does nothing if another file has its name. Throws what the file system
+ * throws.
  */
-export async function placeOwnFile(file: OwnFile, target: string): Promise<boolean> {
+export async function renameOverTarget(file: TemporaryFile, target: string): Promise<boolean> {
   if (!(await isThere(file))) return false;
   await rename(file.path, target);
   await syncFolder(dirname(target));
   return true;
 }
 
-/** Copies all bytes of a file into an empty one, which keeps its rights. The two share their blocks where the file system can do that. */
+/** Copies all bytes of a file into an empty one, which keeps its rights. They share their blocks if the file system supports it. */
 export async function copyInto(from: FileHandle, to: FileHandle): Promise<void> {
   if (platform() === 'linux') {
     const { mode } = await to.stat();
-    // These names mean what is open, whatever has happened to the names of the files.
+    // These paths lead to the open files, even if their names were replaced.
     const [source, target] = [from, to].map(({ fd }) => `/proc/self/fd/${fd}`) as [string, string];
     const copied = copyFile(source, target, constants.COPYFILE_FICLONE);
     const isCopied = await copied.then(
       () => true,
       () => false,
     );
-    // The copy has the rights of the other file.
+    // copyFile also copies the mode.
     await to.chmod(mode & 0o7777);
     if (isCopied) return;
     await to.truncate(0);
@@ -93,7 +97,7 @@ export async function copyInto(from: FileHandle, to: FileHandle): Promise<void> 
 
 const blockSize = 1 << 20;
 
-/** The bytes of a file from one place to another, in blocks of at most a megabyte. */
+/** The bytes of a file between two offsets, in blocks of at most a megabyte. */
 export async function* blocksOf(
   file: FileHandle,
   from = 0,

@@ -1,20 +1,19 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { every } from '../clock.ts';
 
-/** Between two looks, in milliseconds. */
-const lookMs = 1000;
+/** Polling interval, in milliseconds. */
+const pollMs = 1000;
 
 /**
- * Calls back when no process reads from the pipe that this process has as `descriptor`, though one did before. The system reports that only to
- * a write, and a run may wait for an hour until it has something to write. Only Linux shows who has the pipe. A reader whose files can't be
- * seen (`| sudo tee`) is taken to be there.
+ * Calls `gone` when the pipe at `descriptor` has lost its last reader. The system reports that only on a write, and a run may have nothing to write
+ * for an hour. Works on Linux only. A reader whose files can't be seen (`| sudo tee`) counts as present.
  */
 export function watchPipeReader(descriptor: number, gone: () => void): void {
   const pipe = linkOf(`/proc/self/fd/${descriptor}`);
   if (pipe === undefined || !pipe.startsWith('pipe:')) return;
   let known = readersOf(pipe).next().value;
   if (known === undefined) return;
-  const stop = every(lookMs, () => {
+  const stop = every(pollMs, () => {
     if (known !== undefined && stillReads(known, pipe)) return;
     known = readersOf(pipe).next().value;
     if (known !== undefined) return;
@@ -32,7 +31,7 @@ interface Reader {
 
 function stillReads({ at, process }: Reader, pipe: string): boolean {
   const link = linkOf(at);
-  // It has become a program of another user: its files are hidden, and it may read on.
+  // If it now runs as another user, its files are hidden, and it may still read.
   return link === undefined ? isHidden(process) : link === pipe;
 }
 
@@ -40,7 +39,7 @@ function* readersOf(pipe: string): Generator<Reader, undefined> {
   const own = Number(linkOf('/proc/self'));
   const distance = (pid: string): number => Math.abs(Number(pid) - own);
   const pids = namesIn('/proc').filter((name) => /^\d+$/.test(name));
-  // The programs of a pipeline are started one after the other.
+  // Nearest PIDs first: the programs of a pipeline are started one after the other.
   for (const pid of pids.sort((one, other) => distance(one) - distance(other))) {
     const process = `/proc/${pid}`;
     for (const descriptor of namesIn(`${process}/fd`)) {
@@ -51,7 +50,7 @@ function* readersOf(pipe: string): Generator<Reader, undefined> {
   return undefined;
 }
 
-/** Whether a descriptor is open for reading: its flags are octal, and the last two bits of them 1 where it is open for writing only. */
+/** Whether a descriptor is open for reading. The flags are octal; their last two bits are 1 if it is write-only. */
 function isReading(info: string): boolean {
   try {
     const flags = /^flags:\s*([0-7]+)/m.exec(readFileSync(info, 'latin1'))?.[1] ?? '1';

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, open, readdir, rm, stat } from 'node:fs/promises
 import { dirname, join } from 'node:path';
 import { codeOf } from './error-code.ts';
 
-/** Makes a folder and those above it, 0700. A umask can only take rights away. */
+/** Makes a folder and its missing parents, 0700 under any umask. */
 export function makePrivateFolder(folder: string): Promise<void> {
   return makeFolder(folder, 0o700);
 }
@@ -19,14 +19,14 @@ export async function makeFolder(folder: string, mode?: number): Promise<void> {
   }
 }
 
-/** Makes sure that a new name in the folder survives a power cut. Not every system can do that, which is no error. */
+/** Makes sure that a new name in the folder survives a power cut. Systems that can't do that are ignored. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r').catch(() => undefined);
   await handle?.sync().catch(() => undefined);
   await handle?.close();
 }
 
-/** Makes a folder unless it is there: another process may make it at the same time. What is put into it survives a power cut only if it does. */
+/** Makes a folder unless another process has. Syncs the parent: without its name, the folder's content would not survive a power cut. */
 async function makeOne(folder: string, mode?: number): Promise<void> {
   try {
     await mkdir(folder, mode);
@@ -37,18 +37,21 @@ async function makeOne(folder: string, mode?: number): Promise<void> {
   }
 }
 
-/** What a killed process has left in a folder of its own is removed after this many milliseconds. */
-const forgottenMs = 86_400_000;
+/** Age at which the folders of killed processes are removed, in milliseconds. */
+const staleFolderMs = 86_400_000;
 
-/** Runs `work` with a new folder of this process's own (0700), in the one with this name, and removes it. Throws what `work` and the file system throw. */
-export async function inFolderOfOwn<T>(parent: string, work: (folder: string) => Promise<T>): Promise<T> {
+/** Runs `work` with a new temporary folder (0700) in `parent`, and removes it. Throws what `work` and the file system throw. */
+export async function withTemporaryFolder<T>(
+  parent: string,
+  work: (folder: string) => Promise<T>,
+): Promise<T> {
   await makePrivateFolder(parent);
   const folder = await mkdtemp(join(parent, 'made-'));
   const { mtimeMs: now } = await stat(folder);
   for (const name of await readdir(parent)) {
     const old = join(parent, name);
     const found = await stat(old).catch(() => undefined);
-    if (found && now - found.mtimeMs > forgottenMs) await rm(old, { recursive: true, force: true });
+    if (found && now - found.mtimeMs > staleFolderMs) await rm(old, { recursive: true, force: true });
   }
   try {
     return await work(folder);

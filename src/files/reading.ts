@@ -21,23 +21,23 @@ export interface Records {
   readonly format: 'csv' | 'jsonl' | 'text';
   /** The columns in their order, if there are any. */
   readonly columns: readonly string[] | undefined;
-  /** Their headers as they stand there: repeated, empty or with white space. */
+  /** Their headers as written: perhaps repeated, empty or with white space. */
   readonly rawHeaders?: readonly string[] | undefined;
   readonly rows: AsyncIterable<FileRecord>;
   /** Whether they are lines of plain text, below the name of their one column. */
   readonly isOneColumn?: boolean | undefined;
-  /** What stands between the cells of a table of text. */
+  /** The character between the cells of a text table. */
   readonly delimiter?: string | undefined;
   /** Whether the text begins with a byte order mark. */
   readonly hasMark?: boolean | undefined;
-  /** What the user should know before the rows are used: what is not read, and what can't be read right. */
+  /** For the user, before the rows are used: what is not read (`note`), and what may be read wrong (`warnings`). */
   readonly note?: string | undefined;
   readonly warnings?: readonly string[] | undefined;
-  /** The same, for when the rows were read. */
+  /** As `note`, for after the rows were read. */
   readonly noteAtEnd?: (() => string | undefined) | undefined;
 }
 
-export interface Reading {
+export interface ReadOptions {
   /** Undefined: find out from the content, then from the extension. */
   readonly format?: RecordFormat | undefined;
   /** In small letters and with its dot; empty if there is none. */
@@ -46,17 +46,17 @@ export interface Reading {
   readonly field: string;
   /** Columns to look for: if the first line has one of them, it is the header of CSV. */
   readonly wanted: readonly string[];
-  /** Whether other names are those of columns, too. */
+  /** Whether any other name is a column name, too. */
   readonly isKnown?: ((name: string) => boolean) | undefined;
-  /** Whether a line of plain text is the name of the column that the lines below are; `below` is the next one. */
+  /** Whether a line of plain text is the name of a column that the next lines form; `below` is the line after it. */
   readonly isColumnName?: ((line: string, below: string) => boolean) | undefined;
   /** The line of the header, or the row of a sheet, from 1; 0 if there is none. Undefined: find it. */
   readonly headerRow?: number | undefined;
-  /** Leaves the apostrophes before formulas in the cells. */
+  /** Whether to keep the apostrophes before formulas. */
   readonly isRaw?: boolean | undefined;
   /** The name of the file in messages. */
   readonly what: string;
-  /** Its path, where it is a file of its own: others may be writing it. */
+  /** Its path, if it is a file: others may be writing it. */
   readonly path?: string | undefined;
   /** Which array of a JSON object, or which table of a database. */
   readonly table?: string | undefined;
@@ -73,17 +73,17 @@ export function placeOf({ isRow, line }: Place): string {
 }
 
 /** Whether a cell is the name of a column. */
-export function columnNamesOf({ wanted, isKnown = () => false }: Reading): (cell: string) => boolean {
+export function columnNamesOf({ wanted, isKnown = () => false }: ReadOptions): (cell: string) => boolean {
   return (cell) => isOneOf(cell.trim(), wanted) || isKnown(cell.trim());
 }
 
-/** Pure: whether a column contains one of these paths. */
+/** Pure: whether a column is one of these paths, or a parent of one. */
 export function isOneOf(cell: string, paths: readonly string[]): boolean {
   const name = cell.toLowerCase();
   return paths.some((path) => path.toLowerCase() === name || path.toLowerCase().startsWith(`${name}.`));
 }
 
-/** Pure: the name that is meant: exactly, else in another case. */
+/** Pure: the exact name, otherwise the first one that differs only in case. */
 export function nameIn(names: Iterable<string>, wanted: string): string | undefined {
   const all = [...names];
   if (all.includes(wanted)) return wanted;
@@ -97,8 +97,8 @@ export const maxWorkbook = 100 * 1024 * 1024;
 /** What to do with a table that another program can read. */
 export const saveAs = 'Save it as CSV or xlsx, and give that file.';
 
-/** All bytes of a file. Throws UsageError for more of them than `max`, in these words. */
-export async function wholeOf(
+/** All bytes of a file. Throws UsageError with these words if there are more than `max`. */
+export async function readAll(
   bytes: AsyncIterable<Uint8Array | string>,
   max: number,
   words: string,

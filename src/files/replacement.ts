@@ -8,11 +8,11 @@ import { codeOf } from './error-code.ts';
 import { noFollow } from './own-file.ts';
 import { fail } from './write-failure.ts';
 
-/** Throws LocalIoError where a file, which is there, can't be written. */
+/** Throws LocalIoError if an existing file can't be written. */
 export async function checkWritable(path: string, target: string): Promise<void> {
   const opened = open(target, constants.O_WRONLY | noFollow);
   const file = await opened.catch((error) => {
-    // Rights refuse with another code than such a mark.
+    // Missing rights give EACCES; EPERM means such an attribute.
     if (codeOf(error) !== 'EPERM') return fail(path, error);
     throw new LocalIoError(`can't write ${path}: it is marked as append-only or immutable`, {
       hint: 'lsattr shows the mark, and chattr removes it.',
@@ -23,8 +23,8 @@ export async function checkWritable(path: string, target: string): Promise<void>
 }
 
 /**
- * Throws LocalIoError where a file can't be replaced by `own`, which has its rights and is renamed over it later. It is asked before anything is bought.
- * Nothing is tried in the folder, where others may write: only what the system says is read.
+ * Throws LocalIoError if `own`, which already has the file's rights, can't be renamed over it later. Called before anything is bought. Tries nothing
+ * in the folder, where others may write; only reads what the system reports.
  */
 export async function checkReplaceable(
   path: string,
@@ -49,26 +49,26 @@ async function whyNotReplaced(
   const isOfOthers = (folder.mode & sticky) !== 0 && ![0, old.uid, folder.uid].includes(uid);
   if (isOfOthers)
     return ['it belongs to another user, and in this folder only that user may replace it', otherFile];
-  if (gid !== old.gid && !areRightsOfAll(old.mode))
+  if (gid !== old.gid && !othersHaveGroupRights(old.mode))
     return ['it belongs to a group that you are not in, which would lose its rights', otherFile];
-  if (await hasMoreRights(target))
+  if (await hasAcl(target))
     return [
-      'it has a list of rights (ACL), which would be lost',
-      `Remove the list, or ${otherFile.toLowerCase()}`,
+      'it has an access control list (ACL), which would be lost',
+      `Remove the ACL, or ${otherFile.toLowerCase()}`,
     ];
   return undefined;
 }
 
-/** Pure: whether everybody may do with a file what its group may. */
-function areRightsOfAll(mode: number): boolean {
+/** Pure: whether others have at least the rights of the group. */
+function othersHaveGroupRights(mode: number): boolean {
   return ((mode >> 3) & ~mode & 0o7) === 0;
 }
 
-/** The mark of a folder such as /tmp. */
+/** The sticky bit of a folder such as /tmp. */
 const sticky = 0o1000;
 const otherFile = 'Write to another file.';
 
-/** Whether a file is on another mount than its folder, by what Linux says of what is open; elsewhere files can't be mounted. */
+/** Whether a file is on another mount than its folder. Linux only: elsewhere files can't be mounted. */
 async function isMountPoint(target: string): Promise<boolean> {
   const mountOf = async (path: string): Promise<string | undefined> => {
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -85,10 +85,10 @@ async function isMountPoint(target: string): Promise<boolean> {
 }
 
 /**
- * Gives a file the owner, the group and the mode of the one that it will replace, as far as this user may: a group that shares a file keeps it. It
- * does so through the handle, since the name can be exchanged.
+ * Gives a file the owner, group and mode of the one that it will replace, as far as this user may. Uses the handle, since others can replace the
+ * name.
  */
-export async function takeRights(file: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
+export async function copyPermissions(file: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
   const own = await file.stat();
   for (const owner of new Set([uid, own.uid])) {
     if (owner === own.uid && gid === own.gid) break;
@@ -103,8 +103,8 @@ export async function takeRights(file: FileHandle, { uid, gid, mode }: Stats): P
   await file.chmod(mode & 0o777).catch(() => undefined);
 }
 
-/** Whether a list says who else may use a file. Node can't read one, and `ls` shows that it is there. */
-async function hasMoreRights(path: string): Promise<boolean> {
+/** Whether a file has an ACL. Node can't read it, but `ls` marks it with a plus. */
+async function hasAcl(path: string): Promise<boolean> {
   const listed = await promisify(execFile)('ls', ['-ldn', '--', path]).catch(() => undefined);
   return listed?.stdout[10] === '+';
 }

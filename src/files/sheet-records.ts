@@ -2,7 +2,7 @@ import { UsageError } from '../errors.ts';
 import { isBlank } from './blank.ts';
 import type { CsvRow } from './csv.ts';
 import { findHeader } from './header.ts';
-import { columnNamesOf, maxWorkbook, type Reading, type Records, wholeOf } from './reading.ts';
+import { columnNamesOf, maxWorkbook, type ReadOptions, type Records, readAll } from './reading.ts';
 import { maxCells, type Oddity, openWorkbook, type Sheet, type SheetRow } from './sheets.ts';
 import { openTable } from './table-records.ts';
 import { rowsOfHead } from './text-table.ts';
@@ -10,12 +10,12 @@ import { rowsOfHead } from './text-table.ts';
 /** The rows of one sheet of a workbook, as the texts that it shows. Throws UsageError. */
 export async function openSheet(
   bytes: AsyncIterable<Uint8Array | string>,
-  reading: Reading,
+  reading: ReadOptions,
 ): Promise<Records> {
   const { what, sheet, table } = reading;
   if (table !== undefined)
     throw new UsageError(`${what} is a workbook: it has sheets to choose from, no tables`);
-  const workbook = await wholeOf(
+  const workbook = await readAll(
     bytes,
     maxWorkbook,
     `${what} has more than ${maxWorkbook} bytes, which is too much for a workbook`,
@@ -39,21 +39,21 @@ export async function openSheet(
   return { ...records, note: notes.length === 0 ? undefined : notes.join('\n'), warnings };
 }
 
-/** The rows of one sheet, and what has to be said of it before they are used. */
+/** The rows of one sheet, and what the user should know before they are used. */
 interface ChosenSheet {
   readonly rows: () => Generator<SheetRow, void>;
-  /** Columns up to the last one with a cell, and empty ones before the first. */
+  /** Number of columns up to the last filled one, and of empty ones before the first. */
   readonly width: number;
   readonly before: number;
   /** Which sheet is read, if there are several. */
   readonly note: string | undefined;
-  /** Of the hidden rows only those below the header are read. */
+  /** Warns of hidden rows below the `header`: only those are read. */
   warnings(header: number): readonly string[];
 }
 
-/** Rows of a sheet that decide whether it has a table. */
+/** Maximum rows examined to decide whether a sheet has a table. */
 const looked = 100;
-/** As many names as a line has room for. */
+/** Maximum names of sheets in a message. */
 const maxNames = 5;
 
 /**
@@ -73,8 +73,8 @@ function chooseSheet(
   const note =
     chosen === undefined || others.length === 0
       ? undefined
-      : `Only the sheet "${chosen.name}" of ${what} is read, and not ${namesOf(others)}.`;
-  return { rows, note, ...lookThrough(rows(), what) };
+      : `Only the sheet "${chosen.name}" of ${what} is read, not ${namesOf(others)}.`;
+  return { rows, note, ...scanRows(rows(), what) };
 }
 
 function named(sheets: readonly Sheet[], wanted: string, what: string): Sheet {
@@ -110,8 +110,8 @@ function firstTable(sheets: readonly Sheet[], isHeader: (cell: string) => boolea
   return atLeast(2) ?? atLeast(1) ?? visible[0];
 }
 
-/** One look at all rows: what is odd has to be known before anything is bought, and sheets say of themselves what is not true. */
-function lookThrough(
+/** Scans all rows once: oddities must be known before anything is bought, and a sheet's own dimensions can be wrong. */
+function scanRows(
   rows: Iterable<SheetRow>,
   what: string,
 ): Pick<ChosenSheet, 'width' | 'before' | 'warnings'> {
@@ -136,9 +136,9 @@ function lookThrough(
     }
   }
   const warnings = (header: number): string[] => {
-    const odd = [...found.values()].map(({ first, count }) => inWords(first, count));
+    const odd = [...found.values()].map(({ first, count }) => toWarning(first, count));
     const read = hidden.filter((line) => line > header);
-    return [...odd, ...ofHidden(read)].map((text) => `${what}: ${text}`);
+    return [...odd, ...hiddenRowWarnings(read)].map((text) => `${what}: ${text}`);
   };
   before = Math.min(before, width);
   if (count * (width - before) > maxCells) {
@@ -150,7 +150,7 @@ function lookThrough(
   return { width, before, warnings };
 }
 
-function ofHidden([first, ...others]: readonly number[]): string[] {
+function hiddenRowWarnings([first, ...others]: readonly number[]): string[] {
   if (first === undefined) return [];
   const rows =
     others.length === 0
@@ -159,7 +159,7 @@ function ofHidden([first, ...others]: readonly number[]): string[] {
   return [`${rows}. To leave out what a filter hides, copy the visible rows to another sheet.`];
 }
 
-function inWords({ is, cell, text }: Oddity, count: number): string {
+function toWarning({ is, cell, text }: Oddity, count: number): string {
   const isOne = count === 1;
   const place = isOne ? `in ${cell}` : `the first in ${cell}`;
   switch (is) {

@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
 import { unzipSync } from 'fflate';
 import { UsageError } from '../errors.ts';
-import { type Shows, toShows } from './cell-formats.ts';
-import { longestRow } from './csv.ts';
+import { type CellFormatter, toCellFormatter } from './cell-formats.ts';
+import { maxRowLength } from './csv.ts';
 import { saveAs } from './reading.ts';
 import { readXml, TooMuchError, xmlPieces } from './xml.ts';
 
@@ -10,7 +10,7 @@ import { readXml, TooMuchError, xmlPieces } from './xml.ts';
 export interface Sheet {
   readonly name: string;
   readonly isHidden: boolean;
-  /** The rows that have a cell, each time from the first one. Throws UsageError. */
+  /** The rows with a cell. Each call begins at the first one. Throws UsageError. */
   rows(): Generator<SheetRow, void>;
 }
 
@@ -19,29 +19,29 @@ export interface SheetRow {
   readonly line: number;
   /** What the cells show, from column A to the last one that is filled. */
   readonly cells: readonly string[];
-  /** Whether a person does not see it. */
+  /** Whether Excel does not show it. */
   readonly isHidden: boolean;
-  /** What can't be known from the texts, by the name of the cell. */
+  /** Problems that the texts of the cells do not show. */
   readonly oddities: readonly Oddity[];
 }
 
 export interface Oddity {
-  /** An integer that Excel has rounded; a formula without its result; the name of an error. */
+  /** An integer that Excel has rounded; a formula without a stored result; an error value. */
   readonly is: 'rounded' | 'unstored' | 'error';
   /** Such as C5. */
   readonly cell: string;
   readonly text: string;
 }
 
-/** Bytes of a part, and of all that are read. A sheet of a million rows has about half of it. */
+/** Maximum unpacked bytes of a part, and of all that are read. A sheet of a million rows has about half of the first. */
 const maxUnpacked = 1024 * 1024 * 1024;
 const maxUnpackedInAll = 2 * maxUnpacked;
-/** As Excel has them. */
+/** Excel's own limits. */
 const [maxRows, maxColumns] = [1_048_576, 16_384];
-/** What is read of a sheet, with its empty cells: more would take minutes, and a small file can have it. */
+/** Maximum cells of a sheet, empty ones included: more would take minutes, and even a small file can have more. */
 export const maxCells = 20_000_000;
 const maxCharacters = 1024 * 1024 * 1024;
-/** Different texts of a workbook. */
+/** Maximum number of different texts in a workbook. */
 const maxStrings = 10_000_000;
 
 /**
@@ -69,8 +69,8 @@ export function openWorkbook(bytes: Uint8Array, what: string): readonly Sheet[] 
     };
     const { tabs, is1904 } = readTabs(archive.part(main));
     let strings: string[] | undefined;
-    let shows: Shows[] | undefined;
-    // The sheet that was read last is mostly the next one, too.
+    let shows: CellFormatter[] | undefined;
+    // Keep the last sheet unpacked: it is mostly read again next.
     let unpacked: { readonly target: string; readonly xml: Uint8Array | undefined } | undefined;
     const spent = { elements: 0 };
     let before = 0;
@@ -110,7 +110,7 @@ function unreadable(what: string): UsageError {
 type Archive = ReturnType<typeof openArchive>;
 
 function openArchive(bytes: Uint8Array) {
-  /** The names as they are written, by what they mean: some programs write them with backslashes. */
+  /** The names as written, by normalised path: some programs write backslashes. */
   const names = new Map<string, string>();
   unzipSync(bytes, { filter: ({ name }) => void names.set(pathOf(name), name) as never });
   let sum = 0;
@@ -132,11 +132,11 @@ function openArchive(bytes: Uint8Array) {
   };
 }
 
-/** What else is a zip file, by a part that it has. */
+/** Other kinds of zip files, recognised by one of their parts. */
 const others: readonly (readonly [part: string, words: string])[] = [
   ['xl/workbook.bin', 'a binary workbook (.xlsb)'],
   ['content.xml', 'an OpenDocument file (.ods)'],
-  ['index/document.iwa', 'a file of Numbers or Pages'],
+  ['index/document.iwa', 'a Numbers or Pages file'],
   ['word/document.xml', 'a Word document (.docx)'],
 ];
 
@@ -145,10 +145,10 @@ function notWorkbook(what: string, names: readonly string[]): UsageError {
   if (words !== undefined) return new UsageError(`${what} is ${words}`, saveAs);
   const [first] = names;
   if (first === undefined || first === '[content_types].xml') return unreadable(what);
-  return new UsageError(`${what} is a zip file with ${first}`, 'Unpack it, and give the list that is in it.');
+  return new UsageError(`${what} is a zip file with ${first}`, 'Unpack it, and use the list inside.');
 }
 
-/** Pure: a name in a zip file without what programs write in different ways. */
+/** Pure: a name in a zip file, normalised: slashes, none in front, small letters. */
 function pathOf(name: string): string {
   return name.replaceAll('\\', '/').replace(/^\/+/, '').toLowerCase();
 }
@@ -160,7 +160,7 @@ interface Relation {
   readonly target: string;
 }
 
-/** What a part refers to; an empty path stands for the workbook as a whole. */
+/** The parts that a part refers to. An empty path means the workbook as a whole. */
 function relationsOf(archive: Archive, path: string): Relation[] {
   const [, folder = '', file = ''] = /^(.*\/)?([^/]*)$/.exec(path) ?? [];
   const found: Relation[] = [];
@@ -219,18 +219,18 @@ function readStrings(xml: Uint8Array | undefined): string[] {
   return strings;
 }
 
-/** A text of a cell with one more part. Throws TooMuchError. */
+/** Appends a piece to the text of a cell. Throws TooMuchError. */
 function joined(text: string, part: string): string {
-  if (text.length + part.length > longestRow)
-    throw new TooMuchError(`a text of over ${longestRow} characters`);
+  if (text.length + part.length > maxRowLength)
+    throw new TooMuchError(`a text of over ${maxRowLength} characters`);
   return text + part;
 }
 
 /** How numbers are shown, by the style of a cell. */
-function readFormats(xml: Uint8Array | undefined, is1904: boolean): Shows[] {
+function readFormats(xml: Uint8Array | undefined, is1904: boolean): CellFormatter[] {
   const codes = new Map<number, string>();
-  const shows = new Map<number, Shows>();
-  const styles: Shows[] = [];
+  const shows = new Map<number, CellFormatter>();
+  const styles: CellFormatter[] = [];
   let list = '';
   readXml(xml, {
     open(name, attribute) {
@@ -238,7 +238,7 @@ function readFormats(xml: Uint8Array | undefined, is1904: boolean): Shows[] {
       const id = Number(attribute('numFmtId') ?? 0);
       if (list === 'numFmts' && name === 'numFmt') codes.set(id, toCode(attribute('formatCode')));
       if (list !== 'cellXfs' || name !== 'xf') return;
-      const known = shows.get(id) ?? toShows(id, codes.get(id), is1904);
+      const known = shows.get(id) ?? toCellFormatter(id, codes.get(id), is1904);
       shows.set(id, known);
       styles.push(known);
     },
@@ -249,7 +249,7 @@ function readFormats(xml: Uint8Array | undefined, is1904: boolean): Shows[] {
   return styles;
 }
 
-/** Excel takes no longer format: it would be gone through for each cell. */
+/** Excel allows no longer format, and a long one would be parsed for each cell. */
 function toCode(code = ''): string {
   return code.length > 255 ? 'General' : code;
 }
@@ -257,10 +257,10 @@ function toCode(code = ''): string {
 function* readRows(
   xml: Uint8Array,
   strings: readonly string[],
-  shows: readonly Shows[],
+  shows: readonly CellFormatter[],
   spent: { elements: number },
 ): Generator<SheetRow, void> {
-  const general = toShows(0, undefined, false);
+  const general = toCellFormatter(0, undefined, false);
   const merged = createMerged(xml);
   const found = { cells: 0, characters: 0 };
   let rows: SheetRow[] = [];
@@ -359,10 +359,10 @@ function isRounded(value: number): boolean {
   return Math.abs(value) >= 1e15 && Number.isInteger(value);
 }
 
-/** Cells that are merged show the text of the first one. It counts for each row that it stands beside. */
+/** Merged cells show the text of the first one, so each of their rows gets it. */
 function createMerged(xml: Uint8Array) {
   const bytes = Buffer.from(xml.buffer, xml.byteOffset, xml.byteLength);
-  // They stand behind the rows.
+  // Merged areas are listed after the rows.
   const tail = bytes.toString('latin1', Math.max(0, bytes.lastIndexOf('sheetData>')));
   const areas = [...tail.matchAll(/mergeCell\s[^>]{0,200}?\bref="([A-Z]+)(\d+):[A-Z]+(\d+)"/g)]
     .map(([, column, first, last]) => ({
@@ -419,7 +419,7 @@ function nameOf(column: number, line: number): string {
   return `${letters}${line}`;
 }
 
-/** Pure: a text without the form that characters have which XML can't hold, such as _x000D_. */
+/** Pure: decodes the escapes of characters that XML can't hold, such as _x000D_. */
 function unescaped(text: string): string {
   if (!text.includes('_x')) return text.replace(/\r\n/g, '\n');
   return text

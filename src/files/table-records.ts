@@ -1,33 +1,33 @@
 import { UsageError } from '../errors.ts';
 import { type JsonText, objectMembers, objectOf, stringOf } from '../json/text.ts';
-import { isBlank, shownOf } from './blank.ts';
+import { isBlank, visibleText } from './blank.ts';
 import type { CsvRow } from './csv.ts';
 import { unguarded } from './csv-guard.ts';
 import type { TableBegin } from './header.ts';
-import type { FileRecord, Reading, Records } from './reading.ts';
+import type { FileRecord, ReadOptions, Records } from './reading.ts';
 
 interface TableKind {
-  /** Whether the number of a row is that of a sheet, and not that of a line. */
+  /** Whether positions are rows of a sheet, not lines. */
   readonly isSheet?: boolean;
-  /** Of a text of CSV, in which apostrophes stand before formulas. */
+  /** Set for CSV, in which leadpipe writes apostrophes before formulas. */
   readonly delimiter?: string;
 }
 
 /**
- * The records of a table of texts. `begin` has its first rows, and the place of the header, which may stand below a title and notes. Throws
- * UsageError for a header that can't be read.
+ * The records of a table of texts. `head` has its first rows; `place` is the header, which may come after a title and notes. Throws UsageError for a
+ * header that can't be read.
  */
 export async function openTable(
   rows: AsyncIterable<CsvRow> | Iterable<CsvRow>,
   { head, place }: TableBegin,
-  reading: Reading,
+  reading: ReadOptions,
   { isSheet = false, delimiter }: TableKind = {},
 ): Promise<Records> {
   const unit = isSheet ? 'row' : 'line';
   const { what, isRaw, headerRow = place?.line ?? 0 } = reading;
-  // Elsewhere a text stands as it is: nothing in it runs.
-  const own = delimiter === undefined ? asItIs : (cell: string) => unguarded(cell, delimiter);
-  const texts = { name: own, cell: isRaw ? asItIs : own };
+  // Other formats have no apostrophes before formulas.
+  const own = delimiter === undefined ? unchanged : (cell: string) => unguarded(cell, delimiter);
+  const texts = { name: own, cell: isRaw ? unchanged : own };
   const parsed = (async function* () {
     yield* rows;
   })();
@@ -46,20 +46,20 @@ export async function openTable(
     if (line > headerRow) break;
     if (flaw !== undefined)
       throw new UsageError(`the header of ${what} can't be read: ${unit} ${line} ${flaw}`);
-    // Where the user named the header, this is no surprise.
+    // No note if the user chose the header.
     const isSaid = above === 0 || reading.headerRow !== undefined;
     const lines = above === 1 ? `1 ${unit} above it is` : `${above} ${unit}s above it are`;
-    const names = cells.map(shownOf).filter((cell) => cell !== '');
+    const names = cells.map(visibleText).filter((cell) => cell !== '');
     const note = isSaid
       ? undefined
       : `The header of ${what} is ${unit} ${headerRow} (${names.join(', ').slice(0, 100)}): ${lines} not read.`;
     return { ...toRecords(cells, parsed, texts, what, isSheet), note };
   }
-  throw new UsageError(`${what} has no header in ${unit} ${headerRow}: nothing begins there`);
+  throw new UsageError(`${what} has no header in ${unit} ${headerRow}: no row begins there`);
 }
 
 /** The cells of one column as plain lines. */
-function toLines(parsed: AsyncIterable<CsvRow>, toText: ToText, { field, what }: Reading): Records {
+function toLines(parsed: AsyncIterable<CsvRow>, toText: ToText, { field, what }: ReadOptions): Records {
   async function* rows(): AsyncGenerator<FileRecord> {
     for await (const { cells, line, flaw } of parsed) {
       const [cell = '', ...others] = cells;
@@ -76,7 +76,7 @@ function toLines(parsed: AsyncIterable<CsvRow>, toText: ToText, { field, what }:
 
 type ToText = (cell: string) => string;
 
-const asItIs: ToText = (cell) => cell;
+const unchanged: ToText = (cell) => cell;
 
 function toRecords(
   header: readonly string[],
@@ -87,7 +87,7 @@ function toRecords(
 ): Records {
   const names = header.map((cell) => texts.name(cell.trim()));
   const columns = toDistinct(names.map((name, at) => name || `column ${at + 1}`));
-  const shown = header.map(shownOf);
+  const shown = header.map(visibleText);
   let repeated = 0;
   let comments = 0;
   /** `# …`, alone or in a row that is too short. */
@@ -98,10 +98,10 @@ function toRecords(
   async function* rows(): AsyncGenerator<FileRecord> {
     for await (const { cells, line, flaw } of parsed) {
       if (flaw !== undefined) yield { line, isRow, record: undefined, flaw };
-      // What a spreadsheet saves for an empty line.
+      // Spreadsheets save an empty line as empty cells.
       else if (cells.every(isBlank)) continue;
-      // Several files that were put together.
-      else if (cells.length === header.length && cells.every((cell, at) => shownOf(cell) === shown[at])) {
+      // The header comes again if several files were put together.
+      else if (cells.length === header.length && cells.every((cell, at) => visibleText(cell) === shown[at])) {
         repeated++;
       } else if (isComment(cells)) comments++;
       else {
@@ -126,7 +126,7 @@ function toRecords(
   return { format: 'csv', columns, rawHeaders: header, rows: rows(), noteAtEnd };
 }
 
-/** Pure: a second column with the same name is called otherwise: in an object it would replace the first. */
+/** Pure: makes column names unique: in an object, a second one would replace the first. */
 function toDistinct(names: readonly string[]): readonly string[] {
   const taken = new Set<string>();
   const last = new Map<string, number>();
@@ -140,7 +140,7 @@ function toDistinct(names: readonly string[]): readonly string[] {
   return [...taken];
 }
 
-/** Pure: a record that was read raw, as it is otherwise. */
+/** Pure: removes the apostrophes before formulas from a record that was read raw. */
 export function withoutGuards(record: JsonText, delimiter: string): JsonText {
   const members = [...objectMembers(record)];
   return objectOf(

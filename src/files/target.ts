@@ -5,8 +5,8 @@ import { codeOf } from './error-code.ts';
 import { writeFailure } from './write-failure.ts';
 
 /**
- * The file that a symbolic link points to, even if that does not exist yet: it is replaced, and not the link. Where its folder does not exist, the path
- * stays as it is: without the system, no part of it can be left out (`sub/..`).
+ * The file that a symbolic link points to, existing or not: that file is replaced, not the link. If its folder does not exist, the path is returned
+ * unchanged: `sub/..` can't be shortened without the system.
  */
 export async function targetOf(path: string): Promise<string> {
   let at = await inRealFolder(resolve('.'), path);
@@ -24,7 +24,7 @@ async function inRealFolder(from: string, path: string): Promise<string> {
   return folder === undefined ? whole : join(folder, basename(whole));
 }
 
-/** Pure: the number of what is open already, where a path stands for that and not for a file. */
+/** Pure: the number of the open descriptor that a path stands for, such as /dev/stdout; undefined for a file. */
 export function descriptorOf(path: string): number | undefined {
   const number = /^\/(?:dev|proc\/self)\/fd\/(\d+)$/.exec(path)?.[1];
   const name = { '/dev/stdin': '0', '/dev/stdout': '1', '/dev/stderr': '2' }[path] ?? number;

@@ -1,12 +1,12 @@
-import { longestRow } from './csv.ts';
+import { maxRowLength } from './csv.ts';
 
-/** Characters in which the format, and the header of a table, are looked for. */
+/** Characters examined to find the format, and the header of a table. */
 export const enough = 1 << 16;
 
-export type TextBegin = ReturnType<typeof createTextBegin>;
+export type TextStart = ReturnType<typeof createTextStart>;
 
-/** The begin of a text that arrives in pieces, of which as much is read as is needed to know what it is. */
-export function createTextBegin(text: AsyncIterator<string>) {
+/** The start of a text that arrives in pieces. Reads only what is needed to recognise the format. */
+export function createTextStart(text: AsyncIterator<string>) {
   let head = '';
   let isOver = false;
   const readMore = async (): Promise<void> => {
@@ -28,21 +28,21 @@ export function createTextBegin(text: AsyncIterator<string>) {
     get firstLine(): string {
       return /^\s*([^\n\r]*)/.exec(head)?.[1] ?? '';
     },
-    /** The lines that have ended: a last one that may go on says nothing yet. */
+    /** The complete lines: the last one may still go on. */
     get whole(): string {
       return isOver ? head : head.slice(0, 1 + Math.max(head.lastIndexOf('\n'), head.lastIndexOf('\r')));
     },
     readMore,
     /** Reads until this many lines that are not empty have ended. */
     async readLines(count: number): Promise<void> {
-      while (!isOver && !hasLines(head, count) && head.length <= longestRow) await readMore();
+      while (!isOver && !hasLines(head, count) && head.length <= maxRowLength) await readMore();
     },
     /** The whole text, to be read once. */
     pieces: (): AsyncGenerator<string> => behind([head], text),
   };
 }
 
-/** Pure: whether a text has this many lines that are not empty, with their ends. */
+/** Pure: whether a text has this many complete lines that are not empty. */
 function hasLines(text: string, count: number): boolean {
   const line = /\s*\S[^\n\r]*[\n\r]/y;
   line.lastIndex = 0;

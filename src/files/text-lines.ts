@@ -1,7 +1,7 @@
 import { objectOf } from '../json/text.ts';
 import { isBlank } from './blank.ts';
-import { lengthFlaw, longestRow } from './csv.ts';
-import type { FileRecord, Reading, Records } from './reading.ts';
+import { lengthFlaw, maxRowLength } from './csv.ts';
+import type { FileRecord, ReadOptions, Records } from './reading.ts';
 
 /** A line that is not blank. */
 export interface TextLine {
@@ -13,8 +13,7 @@ export interface TextLine {
 }
 
 /**
- * Lines end with \n, \r\n or \r; U+2028 is an ordinary character. Of a line that is too long only the length is kept, since it could fill the
- * memory.
+ * Lines end with \n, \r\n or \r; U+2028 is an ordinary character. Only the length of a line that is too long is kept, to limit memory.
  */
 export async function* linesOf(text: AsyncIterable<string>): AsyncGenerator<TextLine, void> {
   let line = 1;
@@ -24,19 +23,19 @@ export async function* linesOf(text: AsyncIterable<string>): AsyncGenerator<Text
     for (const [at, part] of piece.split(/\r{0,2}\n|\r/).entries()) {
       if (at > 0) {
         const found = pieces.join('');
-        if (length > longestRow || !isBlank(found)) yield { line, text: found, length };
+        if (length > maxRowLength || !isBlank(found)) yield { line, text: found, length };
         line++;
         pieces = [];
         length = 0;
       }
       length += part.length;
-      if (length <= longestRow) pieces.push(part);
+      if (length <= maxRowLength) pieces.push(part);
       else pieces = [];
     }
   }
 }
 
-/** The same text, with an end for its last line, and cut within no line end. */
+/** The same text, never split inside a line end, and with one added at the end. */
 async function* withWholeLineEnds(text: AsyncIterable<string>): AsyncGenerator<string> {
   let held = '';
   for await (const piece of text) {
@@ -62,7 +61,7 @@ export async function* lineRows(text: AsyncIterable<string>, toRow: ToRow): Asyn
 }
 
 /** Plain lines: each is the text of the field. */
-export function openLines(text: AsyncIterable<string>, { field }: Reading): Records {
+export function openLines(text: AsyncIterable<string>, { field }: ReadOptions): Records {
   const toRow: ToRow = (line) => ({ record: objectOf([[field, JSON.stringify(line.trim())]]) });
   return { format: 'text', columns: undefined, rows: lineRows(text, toRow) };
 }

@@ -1,32 +1,32 @@
 import { isBlank } from './blank.ts';
 import { readCsv } from './csv.ts';
 import { findHeader, type TableBegin, type TableRow } from './header.ts';
-import { columnNamesOf, isOneOf, type Reading } from './reading.ts';
+import { columnNamesOf, isOneOf, type ReadOptions } from './reading.ts';
 
-/** What the begin of a text is as a table. */
+/** The start of a text, read as a table. */
 export interface TableView extends TableBegin {
   readonly delimiter: string;
-  /** Whether its first line says the delimiter, and nothing else. */
-  readonly isSaid: boolean;
-  /** How many of these rows have the most frequent number of cells, and how many cells that is. */
+  /** Whether its first line only declares the delimiter (`sep=;`). */
+  readonly hasSepLine: boolean;
+  /** Number of rows with the most frequent number of cells, and that number. */
   readonly regular: number;
   readonly width: number;
 }
 
-/** The number of rows by which a delimiter and a header are found. */
+/** Maximum rows examined to find the delimiter and the header. */
 export const rowsOfHead = 100;
 
-/** In the order in which they are preferred where they fit equally: a comma stands in many texts, a tab in few. */
+/** In order of preference if they fit equally: commas occur in many texts, tabs in few. */
 const delimiters = ['\t', ';', '|', ','];
 
-/** What Excel writes and reads in front of a table: `sep=;`. */
+/** The line that Excel writes and reads above a table: `sep=;`. */
 const said = /^\s*"?sep=([^\w\s"]|\t)"?[ \t]*(?:[\r\n]|$)/i;
 
-/** The begin of a text as a table, with the delimiter that makes most of it: names of columns that are known, or rows of the same length. */
-export async function viewAsTable(text: string, reading: Reading): Promise<TableView> {
+/** Reads the start of a text as a table, with the delimiter that gives the most known column names, then the most rows of equal length. */
+export async function viewAsTable(text: string, reading: ReadOptions): Promise<TableView> {
   const given = said.exec(text)?.[1];
   const isName = columnNamesOf(reading);
-  // With all that do not stand in it, it is the same single column.
+  // All delimiters that do not occur give the same single column, so one of them is enough.
   const absent = delimiters.find((one) => !text.includes(one));
   const possible = delimiters.filter((one) => one === absent || text.includes(one));
   const views: TableView[] = [];
@@ -38,11 +38,11 @@ export async function viewAsTable(text: string, reading: Reading): Promise<Table
       if (head.length === rowsOfHead) break;
     }
     const place = findHeader(head, isName);
-    views.push({ delimiter, isSaid: given !== undefined, head, place, ...regularity(head) });
+    views.push({ delimiter, hasSepLine: given !== undefined, head, place, ...regularity(head) });
   }
   const score = ({ place, regular, width }: TableView): readonly number[] => [
     place?.known ?? 0,
-    // A known name above rows with more cells is that of one column, whose texts have this delimiter.
+    // A known name above rows with more cells is the name of one column whose texts contain this delimiter.
     Number(place === undefined || place.known === 0 || place.width >= width),
     regular,
     width,
@@ -50,20 +50,26 @@ export async function viewAsTable(text: string, reading: Reading): Promise<Table
   return views.reduce((best, view) => (isMore(score(view), score(best)) ? view : best));
 }
 
-/** Pure: whether a text that has no extension for it is a table: its header is known, or it has tabs in all its lines. */
-export function isTable({ delimiter, head, isSaid, place, regular, width }: TableView, { wanted }: Reading) {
-  if (isSaid) return true;
+/** Pure: whether a text without such an extension is a table: its header is known, or most of its lines have tabs. */
+export function isTable(
+  { delimiter, head, hasSepLine, place, regular, width }: TableView,
+  { wanted }: ReadOptions,
+) {
+  if (hasSepLine) return true;
   const first = head.find(({ cells }) => cells.some((cell) => !isBlank(cell)));
   if (first?.cells.some((cell) => isOneOf(cell.trim(), wanted))) return true;
   if (place !== undefined && place.known > 1) return true;
   return delimiter === '\t' && width > 1 && regular > 1 && regular * 3 >= head.length * 2;
 }
 
-/** Stands in no text, so that a line is one cell. */
+/** Occurs in no text, so that a line is one cell. */
 const noDelimiter = '\x1f';
 
-/** The begin of a text as one column below its name; undefined where the first line is none, or is alone. */
-export async function viewAsColumn(text: string, { isColumnName }: Reading): Promise<TableView | undefined> {
+/** Reads a text as one column below its name; undefined if the first line is not a name, or is the only one. */
+export async function viewAsColumn(
+  text: string,
+  { isColumnName }: ReadOptions,
+): Promise<TableView | undefined> {
   const head: TableRow[] = [];
   for await (const row of readCsv([text], noDelimiter)) {
     if (!row.cells.every(isBlank)) head.push(row);
@@ -73,7 +79,7 @@ export async function viewAsColumn(text: string, { isColumnName }: Reading): Pro
   if (first === undefined || second === undefined) return undefined;
   if (!isColumnName?.(first.cells[0] ?? '', second.cells[0] ?? '')) return undefined;
   const place = { line: first.line, width: 1, known: 1, isLines: false };
-  return { delimiter: noDelimiter, isSaid: false, head, place, regular: 0, width: 1 };
+  return { delimiter: noDelimiter, hasSepLine: false, head, place, regular: 0, width: 1 };
 }
 
 function regularity(rows: readonly TableRow[]): Pick<TableView, 'regular' | 'width'> {

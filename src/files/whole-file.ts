@@ -5,10 +5,10 @@ import { notStored } from './line-log.ts';
 import { syncFolder } from './private-folder.ts';
 
 /**
- * Writes a file with `what`, 0600: it appears complete or not at all. Replaces a link in its place. Only the process with the `lock` may
- * write it; what a killed one has left is removed. Throws LocalIoError, LockLostError.
+ * Writes a file atomically, 0600; a link at its path is replaced. Only the process with the `lock` may write it, so the temporary file of a killed
+ * one is removed. `what` is its content, for messages. Throws LocalIoError, LockLostError.
  */
-export async function writeWhole(
+export async function writeAtomically(
   path: string,
   content: string | Uint8Array,
   what: string,
@@ -29,7 +29,7 @@ export async function writeWhole(
     lock.confirm();
     await rename(part, path);
   } catch (error) {
-    // It may be the file of the process that has taken over.
+    // Another process may already have taken over, and this may be its temporary file.
     if (!(error instanceof LockLostError)) await rm(part, { force: true }).catch(() => undefined);
     throw notStored(what, path, error);
   }

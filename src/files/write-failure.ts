@@ -22,7 +22,7 @@ const causes: Readonly<Record<string, string>> = {
   ETXTBSY: 'it is in use',
 };
 
-/** The error for something that could not be written. A reader that went away is not an error of this machine. */
+/** The error of a failed write. A closed reader has a type of its own, since nothing is wrong on this machine. */
 export function writeFailure(name: string, error: unknown): LeadpipeError {
   const code = codeOf(error);
   if (code === 'EPIPE' || code === 'ECONNRESET' || code === 'ERR_STREAM_DESTROYED') {
@@ -50,7 +50,7 @@ export function readFailure(name: string, error: unknown): LocalIoError {
   return new LocalIoError(`can't read ${name}: ${reasonOf(error)}`, { cause: error });
 }
 
-/** SQLite's words follow this. */
+/** The prefix of SQLite's messages. */
 const sqliteCode = /^SQLITE_\w+: sqlite3 result code \d+: /;
 
 /** Pure: why a file could not be read or written, in plain words. */

@@ -1,17 +1,16 @@
 import { Parser } from 'saxen';
-import { longestRow } from './csv.ts';
+import { maxRowLength } from './csv.ts';
 
 const pieceLength = 1 << 18;
 
 /*
- * What a part may have, so that no file costs more than seconds: elements (two or three for a cell), levels of them, and bytes of one tag or
- * text.
+ * Limits of a part, so that no file takes more than seconds: elements (two or three per cell), nesting, and bytes of one tag or text.
  */
 const maxElements = 35_000_000;
 const maxDepth = 100;
-const maxToken = longestRow;
+const maxToken = maxRowLength;
 
-/** That a workbook has more of something than is read. The message is to be shown after `it has`. */
+/** A workbook exceeds a limit. The message follows `<file> has`. */
 export class TooMuchError extends Error {
   constructor(what: string, because = 'which is too much for a workbook') {
     super(`${what}, ${because}`);
@@ -19,18 +18,18 @@ export class TooMuchError extends Error {
 }
 
 export interface XmlEvents {
-  /** The name is without its prefix, and so is that of an attribute. */
+  /** The names of tags and attributes are without their prefixes. */
   open(name: string, attribute: (name: string) => string | undefined): void;
   text?(piece: string): void;
   close?(name: string): void;
 }
 
-/** Reads a part whole; one that is not there has nothing in it. Throws for what is not XML, and TooMuchError. */
+/** Reads a whole part; a missing one is empty. Throws if it is not XML, and TooMuchError. */
 export function readXml(xml: Uint8Array | undefined, events: XmlEvents): void {
   for (const _ of xmlPieces(xml ?? new Uint8Array(), events));
 }
 
-/** The same in pieces, so that what was found can be taken in between. `spent` counts the elements, of other parts too. */
+/** As above, in pieces, so that the caller can use results in between. `spent` counts the elements, across parts. */
 export function* xmlPieces(
   xml: Uint8Array,
   events: XmlEvents,
@@ -41,7 +40,7 @@ export function* xmlPieces(
   const decoder = new TextDecoder(isWide ? (xml[0] === 0xff ? 'utf-16le' : 'utf-16be') : 'utf-8');
   const parser = new Parser();
   let depth = 0;
-  /** Characters since the end of the last token: the parser looks through them again for each piece. */
+  /** Bytes since the last tag ended: the parser scans them again with each piece. */
   let pending = 0;
   parser.on('openTag', (name: string, attributes: () => Readonly<Record<string, string>> | false) => {
     pending = 0;
@@ -49,7 +48,7 @@ export function* xmlPieces(
     if (++spent.elements > maxElements) throw new TooMuchError(`more than ${maxElements} XML elements`);
     events.open(local(name), (wanted) => {
       const all = attributes() || {};
-      // The one attribute with a prefix, which is mostly r.
+      // `id` is the only attribute with a prefix, mostly `r:`.
       const name = wanted === 'id' ? Object.keys(all).find((one) => one.endsWith(':id')) : wanted;
       const found = all[name ?? wanted];
       return found === undefined ? undefined : decodedXml(found);
@@ -82,7 +81,7 @@ function local(name: string): string {
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-/** Pure. The parser's own function knows no character above U+FFFF. */
+/** Pure. The parser's own function does not support characters above U+FFFF. */
 function decodedXml(text: string): string {
   if (!text.includes('&')) return text;
   return text.replace(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (whole, hex, decimal, name) => {

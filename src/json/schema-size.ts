@@ -4,7 +4,7 @@ import { isObject } from './object.ts';
 export type Schema = Readonly<Record<string, unknown>>;
 
 const named = (words: string): ReadonlySet<string> => new Set(words.split(' '));
-/** Keywords whose value is an object of schemas by name, and those of them that only define what others refer to. */
+/** Keywords whose value maps names to schemas, and those of them that only define schemas for a $ref. */
 const maps = named('properties patternProperties $defs definitions dependentSchemas dependencies');
 const definitions = named('$defs definitions');
 /** Keywords whose value is a schema, or a list of them. */
@@ -14,10 +14,9 @@ const schemas = named(
 );
 
 /**
- * The document says "12 levels of nesting" and "200 cumulative properties" and not what counts. Taken here is the
- * mildest reading, so that nothing is refused that the service would take: a level is a schema that holds schemas
- * (a plain field is none), and a property is an entry of any `properties`, wherever it stands but in `$defs`, of which
- * nothing need be used. A $ref is not followed.
+ * The document says "12 levels of nesting" and "200 cumulative properties", but not how to count. This counts as little as possible, so
+ * that nothing is refused that the service would accept: a level is a schema that contains schemas (a plain field is not), and a property
+ * is an entry of any `properties` outside `$defs`, whose schemas may be unused. A $ref is not followed.
  */
 export function sizeOfSchema(root: Schema): { readonly levels: number; readonly properties: number } {
   let levels = 0;

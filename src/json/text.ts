@@ -71,7 +71,7 @@ export function arrayItems(text: JsonText): JsonText[] {
   return [...eachItem(text)];
 }
 
-/** The same, one by one, for callers that may not need all of them. */
+/** Yields the items of an array one by one, for callers that may not need all. */
 export function* eachItem(text: JsonText): Generator<JsonText, void> {
   let at = skipSpace(text, 0);
   if (text.charCodeAt(at) !== 0x5b) return;
@@ -86,7 +86,7 @@ export function* eachItem(text: JsonText): Generator<JsonText, void> {
   }
 }
 
-/** The texts in a value at any depth, as they were written, without the names of members. It may be nested deeper than a stack is. */
+/** All strings in a value at any depth, as they were written, without member names. No recursion: deep nesting would overflow the stack. */
 export function textsAnywhereIn(value: JsonText): JsonText[] {
   const texts: JsonText[] = [];
   for (let at = value.indexOf('"'); at !== -1; ) {
@@ -100,10 +100,10 @@ export function textsAnywhereIn(value: JsonText): JsonText[] {
 /** The names of members, from the outside to the inside. */
 export type Path = readonly string[];
 
-/** Where a value stands in a record: at the first of these paths that leads to one, or where the function finds it. */
+/** Where to find a value in a record: at the first of these paths that has one, or with a function. */
 export type Source = readonly Path[] | ((record: JsonView) => JsonText | undefined);
 
-/** A value whose parts are cut out only once, however often they are needed. */
+/** A JSON value that caches its parts. */
 export class JsonView {
   readonly text: JsonText;
   #parts: Map<string, JsonText> | undefined;
@@ -137,7 +137,7 @@ export class JsonView {
     return view;
   }
 
-  /** What stands there. */
+  /** The value at a source. */
   find(source: Source): JsonText | undefined {
     if (typeof source === 'function') return source(this);
     for (const path of source) {
@@ -159,7 +159,7 @@ export class JsonView {
   }
 }
 
-/** What the path leads to, from this step on. */
+/** The value at the rest of a path, from this step on. */
 function behind(view: JsonView | undefined, path: Path, step: number): JsonText | undefined {
   const name = path[step];
   if (name === undefined) return view?.text;
@@ -179,14 +179,14 @@ export function stringOf(text: JsonText | undefined): string | undefined {
   return JSON.parse(text) as string;
 }
 
-/** A whole number from 0 on that a JavaScript number can hold; undefined for anything else. */
+/** A safe integer from 0 on; undefined for anything else. */
 export function countOf(text: JsonText | undefined): number | undefined {
   if (text === undefined || kindOf(text) !== 'number') return undefined;
   const count = Number(text);
   return Number.isSafeInteger(count) && count >= 0 ? count : undefined;
 }
 
-/** What stands at these places of a record; null for nothing. */
+/** The values of a record at these sources; `null` if there is none. */
 export function valuesIn(record: JsonText, sources: readonly Source[]): JsonText[] {
   const view = new JsonView(record);
   return sources.map((source) => view.find(source) ?? 'null');
@@ -199,7 +199,7 @@ export interface ValueText {
   readonly isString: boolean;
 }
 
-/** The same as texts of cells. */
+/** As `valuesIn`, but as texts of cells. */
 export function textsIn(record: JsonText, sources: readonly Source[]): ValueText[] {
   return valuesIn(record, sources).map(textOf);
 }
@@ -211,7 +211,7 @@ export function textOf(value: JsonText): ValueText {
   return { text: kindOf(value) === 'null' ? '' : toLine(value).trim(), isString: false };
 }
 
-/** Pure: whether a value says something: a text that is not blank, a number, true or false stands in it, however deep. */
+/** Pure: whether a value contains, at any depth, a text that is not blank, a number, true or false. */
 export function isFilled(value: JsonText = 'null'): boolean {
   for (let at = 0; at < value.length; ) {
     if (' \n\r\t{}[],:'.includes(value.charAt(at))) {
@@ -234,8 +234,8 @@ export function objectOf(members: Iterable<readonly [string, JsonText]>): JsonTe
 }
 
 /**
- * The same object with these members first; its own stay as they were written. Any other kind is returned as it is. No name occurs twice:
- * an own member with the same name and another value is called `service_…`.
+ * The object with these members first; its own members stay as they were written. An own member with the same name but another value is
+ * renamed to `service_…`. Any other kind of value is returned unchanged.
  */
 export function withMembers(members: readonly (readonly [string, JsonText])[], object: JsonText): JsonText {
   const text = object.trim();
@@ -256,7 +256,7 @@ export function withMembers(members: readonly (readonly [string, JsonText])[], o
   return rest === '}' ? `${opened}}` : `${opened},${rest}`;
 }
 
-// Tried first, because a search that finds nothing is several times faster than a replacement.
+// Tested first, because a test without a match is several times faster than a replacement.
 const plain = /^[\x20-\x7e]*$/;
 // Line breaks can only stand between tokens, the others only inside strings, where \uXXXX means the same.
 const unsafeInLine = /[\r\n]+|[\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g;

@@ -1,17 +1,16 @@
 import { endOfString } from './text.ts';
 
 /**
- * The limit for values: JSON.parse makes a gigabyte of 20 MB of brackets. An answer of 10,000 items with a hundred members each is within
- * it.
+ * The maximum number of values: JSON.parse turns 20 MB of brackets into a gigabyte. It allows 10,000 items with a hundred members each.
  */
 export const maxValues = 1_000_000;
 
-/** Whether a text is JSON, of no more than `maxValues`. Throws nothing, however deep or odd the text is. */
+/** Whether a text is JSON with at most `maxValues` values. Never throws, however deep or odd the text is. */
 export function isJson(text: string): boolean {
   return flawOfJson(text) === undefined;
 }
 
-/** Why a text is not such JSON, as it is said of an answer. */
+/** Why a text is not such JSON, in words for an error; undefined if it is. */
 export function flawOfJson(text: string): string | undefined {
   if (hasMoreValues(text, maxValues)) return `with more than ${maxValues} values`;
   try {
@@ -23,8 +22,8 @@ export function flawOfJson(text: string): string | undefined {
 }
 
 /**
- * Whether a text has more values than `max`. One character can be a value, and cutting it out takes a hundred bytes of memory, so a body
- * within its cap can use up all memory. The text need not be JSON.
+ * Whether a text has more values than `max`. A value can be one character but takes a hundred bytes in memory, so even a body within its
+ * size limit could use up all memory. The text need not be JSON.
  */
 export function hasMoreValues(text: string, max: number): boolean {
   if (text.length < max) return false;

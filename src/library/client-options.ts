@@ -7,7 +7,7 @@ export interface Dispatcher {
   dispatch(options: object, handler: object): boolean;
 }
 
-/** Seconds, for all endpoints. What is left out differs by endpoint. */
+/** Seconds, for all endpoints. Defaults differ by endpoint. */
 export interface Timeouts {
   /** Until a connection is open; only for connections that the client opens itself. */
   readonly connect?: number | undefined;
@@ -23,9 +23,9 @@ export interface Timeouts {
 
 /** How often a request is sent again, with the same Idempotency-Key and the same bytes. */
 export interface Retry {
-  /** The most further attempts, for faults that allow any: 0 to 20, and 20 by default. */
+  /** Maximum retries, for errors that allow a retry: 0 to 20, default 20. */
   readonly attempts?: number | undefined;
-  /** The most seconds that all waits for one request may take together; 60 by default. */
+  /** Maximum seconds of waiting for the retries of one request, in total; default 60. */
   readonly budget?: number | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface ClientOptions {
   readonly apiKey: string;
   /** The header for the key; by default the one that the interface lists for each endpoint. */
   readonly keyHeader?: KeyHeader | undefined;
-  /** The way to the service, if it is not a direct connection. The client never closes it. Its own time limits should be off. */
+  /** Used instead of a direct connection, e.g. a proxy. The client never closes it. Turn its own timeouts off. */
   readonly dispatcher?: Dispatcher | undefined;
   readonly timeouts?: Timeouts | undefined;
   readonly retry?: Retry | undefined;
@@ -61,7 +61,7 @@ export function checkOptions(options: ClientOptions): void {
   checkAmount('retry.budget', retry.budget, 0, 86_400);
 }
 
-/** Throws UsageError for a name that means nothing. */
+/** Throws UsageError for an unknown name. */
 export function checkNames(what: string, given: object, allowed: readonly string[]): void {
   if (typeof given !== 'object' || given === null) throw new UsageError(`the ${what}s must be an object`);
   for (const name of Object.keys(given)) checkOneOf(what, name, allowed);

@@ -22,7 +22,7 @@ export type Lead = Item<Entity>;
 export interface Search extends AsyncIterable<Lead> {
   readonly requestId: string | undefined;
   readonly idempotencyKey: string;
-  /** What the service has said so far, and warnings about odd things that did no harm. */
+  /** The facts that the service has sent so far, and warnings about harmless deviations. */
   summary(): {
     readonly leadsSearchId: string | undefined;
     readonly stopReason: string | undefined;

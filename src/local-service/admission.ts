@@ -9,15 +9,15 @@ import { invalid, Refusal } from './fields.ts';
 import { fundsOf, settle, transactionNow } from './ledger.ts';
 import type { Exchange, Service } from './service.ts';
 
-/** The most that a request can cost: `price` for each of `units`. */
+/** Maximum cost of a request: `price` for each of `units`. */
 interface Cost {
   readonly price: number;
   readonly units: number;
 }
 
 /**
- * Admits a paid request and reserves what it can cost, or returns an earlier request with the same key, or throws. A request must pass, in
- * this order, of which `authenticate` and `receive` have done the first three:
+ * Admits a paid request and reserves its maximum cost, or returns an earlier request with the same key, or throws. The checks, in this order
+ * (`authenticate` and `receive` do the first three):
  *
  *   1. key, access          401, 403     4. fields                     422
  *   2. operation enabled    503          5. type enabled               503
@@ -25,8 +25,8 @@ interface Cost {
  *      Idempotency-Key,                  7. concurrency                429
  *      body size, JSON      422          8. credits                    402
  *
- * The operation itself does the fourth and fifth, to know the cost. A request that is refused leaves nothing behind: its idempotency key
- * can be used again. The last three and the reservation are one transaction.
+ * The operation itself does the fourth and fifth, to know the cost. A refused request leaves nothing behind, so its idempotency key can be used
+ * again. The last three and the reservation are one transaction.
  */
 export function admit(
   service: Service,
@@ -87,7 +87,7 @@ interface Earlier {
 
 export type Received = Awaited<ReturnType<typeof receive>>;
 
-/** A paid request as it came: a body that is one JSON object, and its idempotency key, supplied or generated. */
+/** Reads a paid request: its body, which must be one JSON object, and its idempotency key, supplied or generated. */
 export async function receive({ operation, incoming, outgoing }: Exchange) {
   const endpoint: Endpoint = endpoints[operation];
   const { 'content-type': type = '', [requestHeaders.idempotencyKey.toLowerCase()]: key } = incoming.headers;
@@ -107,7 +107,7 @@ export async function receive({ operation, incoming, outgoing }: Exchange) {
 /** For endpoints without a documented limit: no field needs more, and memory is limited. */
 const maxBytes = 16 * limits.requestBody.max;
 
-/** What is over the limit is never kept; Node drops what is left unread once the answer is sent. */
+/** Bytes over the limit are never kept; Node drops unread ones once the answer is sent. */
 async function readBody(incoming: IncomingMessage, limit: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let left = limit;
@@ -132,7 +132,7 @@ function parse(bytes: Buffer) {
     const names = isObject(fields) ? allMembers(text).map(([name]) => name) : undefined;
     if (isObject(fields) && new Set(names).size === names?.length) return { text, fields };
   } catch {
-    // What can't be read is not JSON.
+    // Unreadable text is not JSON.
   }
   throw invalid('the request body must be one JSON object in UTF-8, with each field once');
 }
@@ -150,13 +150,13 @@ export interface Outcome {
 
 interface Job extends Cost {
   readonly work: () => Outcome | Promise<Outcome>;
-  /** Stores the answer: repetitions then get it instead of 409. */
+  /** Whether to store the answer: a repeated request then gets it instead of 409. */
   readonly keepAnswer?: boolean;
 }
 
 /**
- * Answers a paid request: admission with its reservation, the work, settlement, and only then the answer. After a failure no one works on
- * the request any more, so the next look at the ledger releases the reservation. The idempotency key stays used.
+ * Answers a paid request: admission with its reservation, the work, settlement, and only then the answer. After a failure the request is an orphan:
+ * the next transaction on the ledger releases its reservation. Its idempotency key stays used.
  */
 export function billed(toJob: (service: Service, received: Received) => Job) {
   return async (service: Service, exchange: Exchange): Promise<string> => {

@@ -23,9 +23,9 @@ export function authenticate(
   return { key, fingerprint };
 }
 
-/** Which form the document shows where. */
-const withPlain = /\/(?:entity-search|contact-search|create_task|status|fetch|balance)$/;
-const withBearer = /\/(?:fetch|contact-search|deep-search|enrich|extract)$/;
+/** The endpoints for which the interface shows each form of the key header. */
+const plainKeyPaths = /\/(?:entity-search|contact-search|create_task|status|fetch|balance)$/;
+const bearerKeyPaths = /\/(?:fetch|contact-search|deep-search|enrich|extract)$/;
 
 function suppliedKey(
   { authorization, 'x-api-key': plain }: IncomingHttpHeaders,
@@ -37,8 +37,8 @@ function suppliedKey(
     throw new Refusal(401, 'Authorization must have the form: Bearer <API_KEY>');
   if (plain !== undefined && bearer !== undefined && plain !== bearer)
     throw new Refusal(401, 'the two API key headers hold different keys');
-  const taken = [isAnyTaken || withPlain.test(path) ? plain : undefined];
-  taken.push(isAnyTaken || withBearer.test(path) ? bearer : undefined);
+  const taken = [isAnyTaken || plainKeyPaths.test(path) ? plain : undefined];
+  taken.push(isAnyTaken || bearerKeyPaths.test(path) ? bearer : undefined);
   const key = taken.find((one) => one !== undefined);
   if (typeof key === 'string' && /^[\x21-\x7e]+$/.test(key)) return key;
   throw new Refusal(401, 'the API key is missing or malformed');

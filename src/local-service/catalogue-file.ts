@@ -10,28 +10,28 @@ import type { NewLead } from './lead.ts';
 /** Where the leads of an index come from. */
 export interface CatalogueSource {
   readonly of: 'catalogue' | 'demonstration';
-  /** What of it this is, and the bytes that it is made from: an index is made again when one of them has changed. */
+  /** The kind of source, and its bytes. The index is built again when either has changed. */
   readonly kind: string;
   readonly content: Uint8Array;
-  /** Whether it is all of the catalogue, and not the leads of one type. */
+  /** Whether it is the whole catalogue, not the leads of one type. */
   readonly isWhole: boolean;
   readonly leads: () => Iterable<FoundLead> | AsyncIterable<FoundLead>;
-  /** The lead at a place of the catalogue, from 1, of which the index has this text. */
+  /** The lead at this place of the catalogue, from 1; `text` is what the index stores of it. */
   readonly read: (place: number, text: string) => NewLead;
 }
 
-/** A lead as it is indexed, and the text that the index keeps of it. */
+/** A lead, and the text that the index stores of it. */
 export interface FoundLead {
   readonly lead: IndexedLead;
   readonly text: string;
 }
 
-/** What of a lead is searched. */
+/** The searched part of a lead. */
 export type IndexedLead = Pick<NewLead, 'entityType' | 'name' | 'description' | 'links' | 'facts'>;
 
 /**
- * The user's own leads, in any format that a list can have. Tells what of the file is not read, or can't be read right. Throws FileError,
- * and UsageError while the leads are read.
+ * The user's own leads, in any format that a list can have. Calls `tell` with warnings about the file. Throws FileError, and UsageError while the
+ * leads are read.
  */
 export function readCatalogueFile(
   path: string,
@@ -81,11 +81,11 @@ async function* leadsOf(
   if (count === 0) throw new FileError(`${path} contains no leads`);
 }
 
-/** What the columns of people's own files mean. */
+/** The meanings of the columns of the user's file. */
 export interface LeadColumns {
   /** Whether a column of this name is known. */
   readonly isKnown: (name: string) => boolean;
-  /** Whether one of these has the name of a lead. */
+  /** Whether one of these columns holds the name of a lead. */
   readonly hasName: (columns: readonly string[]) => boolean;
   /** The name of a lead; undefined if no column has it. */
   readonly nameOf: (record: JsonText) => string | undefined;
@@ -97,7 +97,7 @@ const nameAlone: LeadColumns = {
   nameOf: () => undefined,
 };
 
-/** The record with its name in the member `name`. */
+/** The record with a member `name`, taken from another column if it has none. */
 function withName(record: JsonText, nameOf: LeadColumns['nameOf']): JsonText {
   const members = allMembers(record);
   const name = members.some(([member]) => member === 'name') ? undefined : nameOf(record);
@@ -108,14 +108,14 @@ function withName(record: JsonText, nameOf: LeadColumns['nameOf']): JsonText {
   ]);
 }
 
-/** How many bytes are read at once. */
+/** Size of a piece, in bytes. */
 const pieceLength = 1 << 16;
 
 async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += pieceLength) yield bytes.subarray(at, at + pieceLength);
 }
 
-/** Members that a search does not return: it makes its own, they are private, or they give the position in an earlier search. */
+/** Members that a search does not return: it makes them itself, or they are private, or they are the position in an earlier search. */
 const withheld = ['score', 'enrich_fields', 'entity_type', 'facts', 'contact', 'email', 'phone'];
 withheld.push('leads_search_id', 'position');
 const notFacts = [...withheld, 'name', 'description', 'links'];
@@ -167,14 +167,14 @@ function parsed(json: string): unknown {
   }
 }
 
-/** The search makes its own score. */
+/** Columns that become no facts or links. The search makes its own score. */
 const ownColumns = ['name', 'description', 'entity_type', 'email', 'phone', 'score', 'score_reason'];
 
 /** A record with columns as a lead. */
 function toJson(record: JsonText): JsonText {
   const row = new Map(allMembers(record).map(([name, text]) => [name, stringOf(text) ?? '']));
   const left = new Map([...row].filter(([column, value]) => value !== '' && !ownColumns.includes(column)));
-  // The columns of enriched fields: the CSV of a search has two for each, with a prefix where the name is taken.
+  // Enriched fields: the CSV of a search has two columns for each, with a prefix if the name was taken.
   const enriched: [string, string][] = [];
   for (const column of row.keys()) {
     const field = /^(?:enrich_fields\.)*(.+)_reference$/.exec(column)?.[1] ?? '';
@@ -185,7 +185,7 @@ function toJson(record: JsonText): JsonText {
     left.delete(answer);
     left.delete(column);
   }
-  // All links as one JSON object. `website` and `linkedin_url` are repeated beside it for people.
+  // The column `links` has all links as one JSON object; `website` and `linkedin_url` repeat two of them for readers.
   const written = left.get('links') ?? '';
   const isWritten = isObject(parsed(written));
   if (isWritten) left.delete('links');

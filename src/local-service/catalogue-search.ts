@@ -7,36 +7,36 @@ export interface Match {
   readonly lead: Lead;
   /** From 0 to 1. */
   readonly score: number;
-  /** Whether it has everything that was asked for, and how many words that is. */
+  /** Whether the lead matches the whole objective, and the number of matched words. */
   readonly isWhole: boolean;
   readonly words: number;
   readonly reason: string;
 }
 
-/** The leads that a query selects: what stands after FROM, with its values. */
+/** The leads that a query selects. `sql` is the part after FROM. */
 export type LeadsFrom = (sql: string, values?: (string | number)[]) => Lead[];
 
-/** A lead with some of the words, by their positions, and how much it says of them. */
+/** A lead with the positions of the words that it has, and its rank for them. */
 interface Candidate {
   readonly id: number;
   readonly has: number[];
   rank: number;
 }
 
-/** A lead with less of what was asked for is not found. */
+/** Minimum share of the words that a lead must have. */
 const minShare = 0.5;
-/** Of leads with the same words, the one that says least about them keeps this share of its score. */
+/** Among leads with the same words, the lowest rank gets this share of the score, the highest `maxScore`. */
 const minScore = 0.85;
 const maxScore = 0.99;
-/** A place counts less than what a lead is: law firms elsewhere are closer to "law firms in London" than other companies in London. */
+/** A place weighs less than a kind: for "law firms in London", law firms elsewhere are better than other companies in London. */
 const placeWeight = 0.7;
-/** The score where only the type or numbers were asked for. */
+/** The score if the objective has only a type or numbers. */
 const scoreWithoutWords = 0.7;
 
-/** How much a word counts in each column of the index: its name, description, links, facts, kind, place and types. */
+/** Weight of a word in each column of the index: name, description, links, facts, kind, place, types. */
 export const columnWeights = 'bm25(8, 2, 1, 4, 8, 6, 0)';
 
-/** The leads that have each of the words, and how much they say of it. */
+/** For each word, the leads that have it, with their rank. */
 const hits = `
   SELECT asked.key AS word, words.rowid AS id, -words.rank AS rank
   FROM json_each(?) AS asked CROSS JOIN words WHERE words MATCH asked.value`;
@@ -46,7 +46,7 @@ export function typeWord(type: string): string {
   return `type${type.replaceAll('_', '')}`;
 }
 
-/** The leads of a type, in their order; all of them without one. What stands after FROM, with its values. A lead without a type belongs to all. */
+/** The part of a query after FROM, with its values: the leads of a type in their order, or all leads. A lead without a type belongs to every type. */
 export function ofType(type: EntityType | undefined): [sql: string, values?: string[]] {
   if (type === undefined) return ['leads ORDER BY leads.id'];
   return [
@@ -56,11 +56,11 @@ export function ofType(type: EntityType | undefined): [sql: string, values?: str
 }
 
 /**
- * Finds the leads that have all that an objective asks for. Where there are none, those that have half of it or more come, with a lower
- * score and a reason that says what is missing. A number has to be met whatever else is missing, if the leads of the type have such numbers.
+ * Finds the leads that match the whole objective. If there are none, it returns those that match at least half of it, with a lower score and a
+ * reason that says what is missing. Numbers must always match, if the leads of the type have such numbers.
  */
 export function createSearch(rows: Rows, leadsFrom: LeadsFrom) {
-  /** The facts with numbers of a type, from some of its leads: they are the same for all. */
+  /** The numeric facts of a type, from a sample of its leads. */
   const numericFacts = new Map<EntityType | undefined, readonly string[]>();
   const numericFactsOf = (type: EntityType | undefined): readonly string[] => {
     const known = numericFacts.get(type);
@@ -72,7 +72,7 @@ export function createSearch(rows: Rows, leadsFrom: LeadsFrom) {
     return numericFactsOf(type);
   };
 
-  /** The best leads first, each read when it is needed. `considered`: how many were looked at, including rejected ones. */
+  /** The best leads first, read one by one. `considered` is the number of candidates, including rejected ones. */
   return async (entityType: EntityType | undefined, objective: string) => {
     const type = entityType ?? '';
     const ofThisType = (query: string): string =>
@@ -86,10 +86,10 @@ export function createSearch(rows: Rows, leadsFrom: LeadsFrom) {
       ...factOf(number, numericFactsOf(entityType)),
     }));
     const known = numbers.filter(({ fact }) => fact !== undefined);
-    // The number stands for its noun.
+    // The noun of a number is not a word to match.
     const nouns = known.map(({ noun }) => noun);
     const terms = wanted.terms.filter(({ surface }) => !nouns.includes(surface.toLowerCase()));
-    // No lead has a number that the catalogue does not know.
+    // A number that no fact has becomes a word that no lead matches.
     const surfaces = terms.map(({ surface }) => surface);
     surfaces.push(...numbers.filter(({ fact }) => fact === undefined).map(({ text }) => text));
     const weights = surfaces.map((_, at) => (terms[at]?.isPlace ? placeWeight : 1));
@@ -117,7 +117,7 @@ export function createSearch(rows: Rows, leadsFrom: LeadsFrom) {
       const lacking = surfaces.filter((_, at) => !has.includes(at));
       return lacking.length === 0 ? reason : `${reason}; lacks ${lacking.join(', ')}`;
     };
-    /** Those that have everything, or else those that have half of it. */
+    /** Leads that match everything, otherwise those that match at least half. */
     function* matches(): Generator<Match, void, undefined> {
       const all = [...candidates.values()];
       for (const isWhole of [true, false]) {

@@ -17,16 +17,16 @@ import { demonstrationOf } from './demonstration.ts';
 import type { Lead, NewLead } from './lead.ts';
 import { apart, phrase, toIndexText } from './objective.ts';
 
-/** Increase this when the tables or their content change: indexes of an older form are not read. */
+/** Version of the index. Increase it when the tables or their content change: older indexes are not read. */
 const form = 15;
-/** How many indexes stay: of files, the latest few; of the demonstration, one for each type and one for all. */
+/** Number of indexes kept: the latest of files; for the demonstration, one for each type and one for all. */
 const indexesKept = { catalogue: 4, demonstration: entityTypes.length + 1 };
 
 export type Catalogue = Awaited<ReturnType<typeof openCatalogueOf>>;
 
 /**
- * Opens the catalogue of the user's own file, which has one index, or of the demonstration, which has one for each type. These are made when
- * they are first asked for, since that takes a second for all of them.
+ * Opens the catalogue: of the user's own file, with one index, or of the demonstration, with an index for each type. These are built on first use,
+ * since all of them take a second.
  */
 export async function openCatalogueOf(
   stateDir: string,
@@ -63,7 +63,7 @@ export async function openCatalogueOf(
       throw error;
     }
   }
-  // WebAssembly is slow at first. With a large catalogue, that would hold up the first request and all others.
+  // Warms up WebAssembly. With a large catalogue, the first request would otherwise block all others.
   if (own !== undefined) await (await indexOf()).search(undefined, 'a lead');
   return {
     fictional: own === undefined,
@@ -73,7 +73,7 @@ export async function openCatalogueOf(
     search: async (type: EntityType | undefined, objective: string) =>
       (await indexOf(type)).search(type, objective),
     all: async (type: EntityType): Promise<Lead[]> => (await indexOf(type)).leadsFrom(...ofType(type)),
-    /** Leads whose plain name, or the bare address of a link, is one of these; a few hundred at most. */
+    /** Leads with one of these as plain name or as bare address of a link; at most 300. */
     called: async (aliases: readonly string[]): Promise<Lead[]> =>
       (await indexOf()).leadsFrom(
         'aliases JOIN leads USING (id) WHERE alias IN (SELECT value FROM json_each(?)) LIMIT 300',
@@ -89,8 +89,8 @@ export async function openCatalogueOf(
 }
 
 /**
- * The index of leads, which is made if there is none for this content. It is written under another name, renamed when it is complete, and
- * never changed afterwards, so any number of processes may read it without a lock.
+ * The path of the index, which is built if there is none for this content. It is written under another name, renamed when complete and never changed
+ * afterwards, so that processes can read it without a lock.
  */
 async function pathOfIndex(stateDir: string, source: CatalogueSource): Promise<string> {
   const { of, kind, content } = source;
@@ -122,7 +122,7 @@ function prune(stateDir: string, of: CatalogueSource['of'], current: string): vo
   for (const { name } of others.slice(indexesKept[of] - 1)) rmSync(join(stateDir, name), { force: true });
 }
 
-/** `aliases`: plain names and bare addresses of leads, in an index of all: no one is looked for by them among leads of one type. */
+/** `aliases`: plain names and bare addresses of leads. Only the index of all leads has them. */
 const schema = `
   CREATE TABLE leads (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
   CREATE TABLE aliases (alias TEXT NOT NULL, id INTEGER NOT NULL REFERENCES leads);
@@ -131,12 +131,12 @@ const schema = `
   );
   INSERT INTO words (words, rank) VALUES ('rank', '${columnWeights}');
 `;
-/** Many rows at once, as JSON: a statement and a value at a time takes twice as long. */
+/** Many rows at once, as JSON: a statement per row takes twice as long. */
 const insertLeads = 'INSERT INTO leads SELECT key + ?, value FROM json_each(?)';
 const insertAliases = 'INSERT INTO aliases SELECT value->>0, value->>1 FROM json_each(?)';
 const insertWords = `INSERT INTO words (rowid, types, name, description, links, facts, kind, place)
   SELECT key + ?, value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6 FROM json_each(?)`;
-/** How many characters of leads that is. */
+/** Characters of leads in one batch. */
 const batchLength = 1 << 18;
 
 /** Fills a new database with leads, and pauses between them for other work. */
@@ -167,7 +167,7 @@ async function writeCatalogue(rows: Rows, { leads, isWhole }: CatalogueSource): 
   rows.exec('CREATE INDEX aliases_by_alias ON aliases (alias)');
 }
 
-/** Facts that say where a lead is, and what it is. A word in one of these counts more than elsewhere. */
+/** Facts with the place and the kind of a lead. A word in these counts more than elsewhere. */
 const placeFacts = new Set('city country location region state'.split(' '));
 const kindFacts = new Set(
   `industry sector category product_category topic niche title job_title role seniority department format language gender stage
@@ -182,7 +182,7 @@ function initialsOf(place: string): string[] {
   return isName ? [words.map(([initial]) => initial).join('')] : [];
 }
 
-/** What a lead is found by: its types, and then a text for each column of the index. */
+/** The indexed texts of a lead: its types, then one for each other column. */
 function textsOf({ entityType, name, description, links, facts }: IndexedLead): string[] {
   let [others, kinds, places, initials] = [apart, apart, apart, ''];
   for (const [fact, text] of facts) {
@@ -195,7 +195,7 @@ function textsOf({ entityType, name, description, links, facts }: IndexedLead): 
   }
   let addresses = '';
   for (const [, link] of links) addresses += `${link} `;
-  // In one go, since that takes half as long. A NUL in a text only moves its words to the next column.
+  // All texts are converted at once, which takes half as long. A NUL in a text only moves its words to the next column.
   const texts = `${name}\0${description}\0${addresses}\0${others}\0${kinds}\0${places}${initials}`;
   return [typesOf(entityType), ...toIndexText(texts).split('\0')];
 }
@@ -207,7 +207,7 @@ function aliasesOf({ name, links }: IndexedLead): string[] {
   return [plainText(name), ...links.map(([, link]) => bareAddress(link))];
 }
 
-/** The same for leads with the same name and links. Without links, everything must be the same. */
+/** Equal for leads with the same name and links; without links, everything must be equal. */
 function identityOf({ name, links, record, facts, email, phone }: NewLead): string {
   const addresses = links.map(([, link]) => link).sort();
   const whole = JSON.stringify([record, facts, email, phone]);

@@ -11,7 +11,7 @@ import type { Lead, NewLead } from './lead.ts';
  */
 export function demonstrationOf(type: EntityType | undefined) {
   const folder = join(import.meta.dirname, 'demonstration');
-  // The build compresses them.
+  // The build compresses the files.
   const isPacked = existsSync(join(folder, 'company.jsonl.br'));
   const files = (type === undefined ? entityTypes : [type]).map((one) =>
     readFileSync(join(folder, isPacked ? `${one}.jsonl.br` : `${one}.jsonl`)),
@@ -28,15 +28,15 @@ export function demonstrationOf(type: EntityType | undefined) {
     kind: type ?? 'all',
     content: Buffer.concat(files),
     isWhole: type === undefined,
-    // The leads stay in their files.
+    // The index stores no text: leads are read from their files.
     leads: () => linesOf().map((line) => ({ lead: toIndexed(line), text: '' })),
     read: (place: number) => toLead(linesOf()[place - 1] as string),
   } as const satisfies CatalogueSource;
 }
 
 /**
- * A line says nothing twice, which makes the package 74 kB smaller. `{city}` means that fact of the lead, and `{name:-}` its name as in
- * addresses, with this sign between its words (`0`: with none).
+ * Fills the placeholders of a line, which make the package 74 kB smaller. `{city}` is a fact of the lead; `{name:-}` is its name as in addresses,
+ * with this separator between the words (`0`: none).
  */
 function toIndexed(line: string) {
   const { entity_type: entityType, name, links, description, facts, email, phone } = JSON.parse(line);
@@ -68,7 +68,7 @@ function toLead(line: string): NewLead {
   return { ...lead, ...contact(), sources: [], record };
 }
 
-/** The facts by which leads are found. Types without a row have those of creators. */
+/** The facts that the examples show. Types without a row have those of creators. */
 const telling: Readonly<Partial<Record<EntityType, readonly [what: string, where: string, ...string[]]>>> = {
   person: ['title', 'city', 'industry'],
   company: ['industry', 'city'],
@@ -78,17 +78,17 @@ const telling: Readonly<Partial<Record<EntityType, readonly [what: string, where
 };
 const maxNamed = 15;
 
-/** Examples of what a search that found nothing could look for, one per line. */
-export function whatIsKnown(type: EntityType, leads: readonly Lead[]): string[] {
+/** Examples for a search that found nothing, one per line. */
+export function exampleSearches(type: EntityType, leads: readonly Lead[]): string[] {
   const facts = telling[type] ?? ['topic', 'language', 'country'];
   const known = facts.map((fact) => {
-    const values = commonestOf(leads, fact);
+    const values = mostFrequent(leads, fact);
     const more = values.length > maxNamed ? ` · ${values.length - maxNamed} more` : '';
     return `${fact.replace('_', ' ')}: ${values.slice(0, maxNamed).join(' · ')}${more}`;
   });
   const [what, where] = facts;
-  const [example = ''] = commonestOf(leads, what);
-  const [place = ''] = commonestOf(
+  const [example = ''] = mostFrequent(leads, what);
+  const [place = ''] = mostFrequent(
     leads.filter(({ facts }) => new Map(facts).get(what) === example),
     where,
   );
@@ -99,7 +99,7 @@ export function whatIsKnown(type: EntityType, leads: readonly Lead[]): string[] 
   ];
 }
 
-function commonestOf(leads: readonly Lead[], fact: string): string[] {
+function mostFrequent(leads: readonly Lead[], fact: string): string[] {
   const counts = new Map<string, number>();
   for (const [name, text] of leads.flatMap(({ facts }) => facts))
     if (name === fact && text !== '') counts.set(text, (counts.get(text) ?? 0) + 1);

@@ -5,7 +5,7 @@ import { invalid } from './fields.ts';
 import { answersOf, bareName, type Lead } from './lead.ts';
 import { numberIn } from './objective.ts';
 
-/** The rules for `enrich_fields` of Enrich: a JSON Schema of limited size, depth and number of properties. */
+/** Checks `enrich_fields` of Enrich: a JSON Schema of limited size, depth and number of properties. */
 export function toSchema(value: unknown, source: string): Schema {
   const refuse = (message: string) => invalid(`enrich_fields ${message}`);
   if (!isObject(value)) throw refuse('is required and must be a JSON Schema object');
@@ -22,7 +22,7 @@ export function toSchema(value: unknown, source: string): Schema {
   return value;
 }
 
-/** Returns what is known under the name of a property. */
+/** Returns the known value of a property. */
 type Source = (property: string) => string | undefined;
 
 /** Fills a schema from a lead of the catalogue and the given context; undefined when nothing is known. */
@@ -67,7 +67,7 @@ function fill(property: string, schema: unknown, source: Source): unknown {
 function toType(text: string, schema: Schema): unknown {
   if (Array.isArray(schema.enum)) {
     const name = bareName(text);
-    // An object may have its own toString.
+    // Objects are left out: one may have its own toString.
     const scalars = schema.enum.filter((value) => typeof value !== 'object');
     return scalars.find((value) => bareName(String(value)) === name);
   }
@@ -94,7 +94,7 @@ function readContext(context: string): Map<string, string> {
   } catch {
     for (const line of context.split('\n')) for (const [name, value] of pairsOf(line)) note(name, value);
   }
-  // The look-behind prevents that a long word without an @ is tried at each of its characters.
+  // The look-behind avoids a retry at each character of a long word without an @.
   const email = /(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+/.exec(context)?.[0];
   if (email !== undefined && !stated.has('email')) stated.set('email', email);
   return stated;

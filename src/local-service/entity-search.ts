@@ -4,7 +4,7 @@ import { type CreatedTask, entityTypes, streamEntityTypes, webSearchEntityTypes 
 import { admit, alreadyExists, type Received, receive } from './admission.ts';
 import { checkEnabled } from './authentication.ts';
 import type { Match } from './catalogue-search.ts';
-import { whatIsKnown } from './demonstration.ts';
+import { exampleSearches } from './demonstration.ts';
 import { flag, integer, invalid, oneOf, readFields, text, texts } from './fields.ts';
 import { answersOf } from './lead.ts';
 import type { Caller, Exchange, Service } from './service.ts';
@@ -19,7 +19,7 @@ const streamFields = {
 };
 const taskFields = { ...streamFields, entity_type: oneOf(entityTypes), enable_web_search: flag };
 
-/** What a request asks for, and what it can cost. */
+/** The search that a request asks for, and its maximum cost. */
 function toSearch(service: Service, { fields }: Received, isTask: boolean) {
   const search = { enable_web_search: false, ...readFields(fields, isTask ? taskFields : streamFields) };
   const { entity_type, enable_web_search, enrich_fields, limit } = search;
@@ -36,8 +36,8 @@ function toSearch(service: Service, { fields }: Received, isTask: boolean) {
 type Search = ReturnType<typeof toSearch>;
 
 /**
- * Admits a search, finds its leads and stores them all; `ready_count` says how many are delivered or ready. If an earlier request had the
- * same key, its task is returned. Throws 409 for a stream, or a task that is still being created, or failed after admission.
+ * Admits a search, finds its leads and stores them all; `ready_count` is the number delivered or ready. If an earlier request had the same key, its
+ * task is returned. Throws 409 for a stream, or a task that is still being created or has failed after admission.
  */
 export async function beginSearch(service: Service, exchange: Exchange) {
   const { store, now, switches } = service;
@@ -67,7 +67,7 @@ export async function beginSearch(service: Service, exchange: Exchange) {
   return { searchId, leads, stopReason };
 }
 
-/** Unique leads, exclusions left out, at most `limit`. */
+/** Unique leads without the exclusions, at most `limit`. */
 async function findLeads(service: Service, caller: Caller, search: Search) {
   const { switches, catalogue, hint } = service;
   const names = new Set(search.dedup_custom_leads.map(nameKey));
@@ -90,9 +90,10 @@ async function findLeads(service: Service, caller: Caller, search: Search) {
     if (leads.length === search.limit) stopReason = 'limit';
     if (stopReason !== undefined) break;
   }
-  // The interface has no place for this, so it is printed.
+  // The interface has no field for these examples, so they are printed.
   if (!fits && catalogue.fictional && hint !== undefined)
-    for (const line of whatIsKnown(search.entity_type, await catalogue.all(search.entity_type))) hint(line);
+    for (const line of exampleSearches(search.entity_type, await catalogue.all(search.entity_type)))
+      hint(line);
   stopReason ??= 'source_finished';
   return { leads, stopReason, considered };
 }
@@ -111,7 +112,7 @@ function deliveredBy({ store }: Service, { key }: Caller, searchIds: readonly st
   return new Set(delivered.map(({ identity }) => identity));
 }
 
-/** The entity as it is sent: the catalogue's own text, with what the search adds. */
+/** The entity as it is sent: the catalogue's text, with the score and the enriched fields. */
 function toRecord({ lead, score, reason }: Match, enrichFields: readonly string[]): string {
   const answerOf = answersOf(lead);
   const fields = enrichFields.map((field) => {

@@ -16,7 +16,7 @@ export async function search(service: Service, exchange: Exchange): Promise<unde
   else await sendBatches(service, exchange, searchId, leads, isBroken ? fault.afterBatches : leads.length);
   const isWhole = isLost || !(gone.aborted || isBroken);
   store.transaction((rows) => endStream(rows, searchId, isWhole ? 'done' : 'error', service));
-  // What was sent gets a moment to arrive.
+  // Give the sent events time to arrive.
   if (!isWhole) await wait(clock, Math.max(1, switches.batch_pause_ms), gone);
   if (isLost || fault?.fault === 'reset') reset(outgoing);
   else if (fault?.fault === 'cut') outgoing.end();
@@ -42,8 +42,8 @@ async function sendBatches(
 ): Promise<void> {
   const { clock, switches } = service;
   outgoing.writeHead(200, { 'Content-Type': 'text/event-stream' });
-  // Sends the head. Before a string (flushHeaders has an empty one), Node would encode it like that string, and change the bytes of a key
-  // that is not ASCII.
+  // Sends the head with an empty buffer. With a string (as flushHeaders does), Node would encode the head like the string, and change the bytes
+  // of a key that is not ASCII.
   outgoing.write(Buffer.alloc(0));
   const size = Math.max(1, switches.batch_size);
   for (let index = 1, sent = 0; sent < leads.length && index <= max; index += 1) {
@@ -56,7 +56,7 @@ async function sendBatches(
     const event = frame(`${head.slice(0, -1)},"entities":[${batch.join(',')}]}`);
     const isTwice = fault?.fault === 'duplicate_batch' && fault.afterBatches === index;
     if (!outgoing.write(isTwice ? event + event : event)) {
-      // If the client reads nothing for so long, Node ends the connection.
+      // Node ends the connection if the client reads nothing for this time.
       outgoing.setTimeout(switches.unread_ms);
       await once(outgoing, 'drain', { signal: gone }).catch(() => undefined);
       outgoing.setTimeout(0);
@@ -75,7 +75,7 @@ function frame(payload: string): string {
   return `data: ${payload}\n\n`;
 }
 
-/** Ends a connection as a crashing machine would. */
+/** Resets a connection, as a crashing machine would. */
 export function reset(outgoing: Exchange['outgoing']): void {
   outgoing.socket?.resetAndDestroy();
 }

@@ -50,7 +50,7 @@ function isPublicUrl(target: string): boolean {
   );
 }
 
-/** Private networks, and those reserved for documents, measurements and protocols. */
+/** Private networks, and those reserved for documentation, benchmarks and protocols. */
 const networks = [
   '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24',
   '192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3 2001:db8::/32 3fff::/20',
@@ -60,8 +60,8 @@ for (const [address = '', bits] of networks.flatMap((line) => line.split(' ')).m
   notPublic.addSubnet(address, Number(bits), isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
 /**
- * For each platform: its site, the type of leads whose names its members have, and how many digits its IDs have. With more than 15,
- * rounding shows.
+ * For each platform: its site, the type of leads that lend its members their names, and the number of digits of its IDs. More than 15 digits make
+ * rounding visible.
  */
 const platforms: Readonly<Record<string, readonly [site: string, members: EntityType, idDigits: number]>> = {
   x: ['https://x.example', 'twitter_creator', 19],
@@ -71,8 +71,8 @@ const platforms: Readonly<Record<string, readonly [site: string, members: Entity
 };
 
 /**
- * Members of a list on a platform: invented, and always the same for the same target. JSON texts, because some IDs are larger than
- * JavaScript's numbers. Or the reason why there are none.
+ * Invented members of a list on a platform, always the same for the same target, as JSON texts, since some IDs exceed JavaScript's numbers; or the
+ * reason why there are none.
  */
 async function membersOf(catalogue: Catalogue, type: ExtractionType, target: string, limit: number) {
   if (!catalogue.fictional)
@@ -82,7 +82,7 @@ async function membersOf(catalogue: Catalogue, type: ExtractionType, target: str
   // The last part of a handle or address: `@ada`, `https://x.com/ada` and `ada` mean the same account.
   const parts = bareAddress(target.trim()).split('/').filter(Boolean);
   const account = parts.slice(type.startsWith('github_repo') ? -2 : -1).map((part) => part.replace(/^@/, ''));
-  // On every platform, the account "no one" does not exist, so that a failure can be tried out.
+  // The account "nobody" exists on no platform, so that a failure can be tried out.
   if (account.at(-1) === 'nobody') return `${target} does not exist`;
   const leads = await catalogue.all(members);
   const seed = Number(digitsOf(`${type}:${account.join('/')}`, 9));
@@ -104,19 +104,19 @@ async function membersOf(catalogue: Catalogue, type: ExtractionType, target: str
   });
 }
 
-/** A number of this many digits, from a hash; 19 fit into 64 bits. */
+/** A number with this many digits, from a hash; 19 digits fit into 64 bits. */
 function digitsOf(text: string, digits: number): string {
   const number = BigInt(`0x${digestOf(text, 30)}`).toString();
   return `1${number.padStart(digits, '7').slice(1 - digits)}`;
 }
 
-/** Words of an instruction about how to make a list, and not about its content. */
+/** Words of an instruction about the form of a list, not about its content. */
 const making =
   /\b(?:return|extract|list|get|each|every|all|their|its|as|columns?|fields?|items?|rows?|entries|page|site|shown|listed|names?|titles?|websites?|links?|urls?|descriptions?|city|cities|country|countries|headcounts?|number of employees|industry|industries|topics?|subscribers|followers)\b/gi;
 
 /**
- * There are no real pages here. The items are leads that fit the instruction, if possible from those that have the page's site in their
- * links or facts, with the fields that the instruction names.
+ * No page is loaded. The items are leads that match the instruction, preferably with the page's site in their links or facts, and have the fields
+ * that the instruction names.
  */
 async function itemsOfPage(catalogue: Catalogue, target: string, instruction: string, limit: number) {
   const type = typeIn(instruction);
@@ -125,7 +125,7 @@ async function itemsOfPage(catalogue: Catalogue, target: string, instruction: st
   const fitting = firstOf(matches, ofSite.length === 0 ? limit : 5000).map(({ lead }) => lead);
   const ids = new Set(fitting.map(({ id }) => id));
   const chosen = ofSite.filter(({ id, entityType }) =>
-    // If the catalogue has no word of the instruction, all of these leads stay.
+    // If no lead matches the instruction, all leads of the site and type stay.
     ids.size > 0 ? ids.has(id) : type === undefined || entityType === null || entityType === type,
   );
   const items = (ofSite.length === 0 ? fitting : chosen).map(

@@ -5,11 +5,11 @@ import { isObject } from '../json/object.ts';
 interface Stated {
   readonly type?: ErrorType | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  /** In place of the error envelope: a text as it is, anything else as JSON. */
+  /** Replaces the error envelope: a text is sent as it is, anything else as JSON. */
   readonly body?: unknown;
 }
 
-/** The answer to a request that breaks a rule, or that a scenario lets fail, with the documented type for the status. */
+/** The answer to a request that breaks a rule, or that a scenario makes fail, with the documented type for the status. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
@@ -109,7 +109,7 @@ export function texts({ max }: Limit): Check<readonly string[]> {
   }, []);
 }
 
-/** An integer of a query string as it was written, without leading zeros: it may be of any size. */
+/** An integer of a query string as text, without leading zeros: it may be of any size. */
 export function queryDigits(query: URLSearchParams, name: string): string | undefined {
   const values = query.getAll(name);
   if (values.length > 1 || !/^\d{1,1000}$/.test(values[0] ?? '0'))

@@ -10,7 +10,7 @@ export interface LocalKey {
   readonly access?: readonly Access[];
   /** Absent: the key is active. */
   readonly state?: 'revoked' | 'expired';
-  /** If they differ from the switches `opening_credits` and `user_concurrency`. */
+  /** Set if they differ from the switches `opening_credits` and `user_concurrency`. */
   readonly openingCredits?: number;
   readonly concurrency?: number;
 }
@@ -23,7 +23,7 @@ const only = (access: Access) => ({ access: [access, 'any' as const] });
 /** Every key that the local service knows. Others get 401. */
 export const localKeys = [
   key('lp_local_demo', 'has access to everything'),
-  key('lp_local_other', 'the same for another account, which does not see the tasks of lp_local_demo', {
+  key('lp_local_other', 'like lp_local_demo, for another account, which does not see its tasks', {
     account: 'other',
   }),
   key('lp_local_entity_only', 'Entity Search only: contact and extract answer 403', only('entity-search')),

@@ -9,8 +9,8 @@ export function firstOf<Item>(items: Iterable<Item>, max: number): Item[] {
 }
 
 /**
- * The one lead that a text is about ("e-mail of Lena Weber, CTO at Acme"): the lead that has everything in the text, else the one that it
- * names, else the one whose address or handle it contains. Undefined when there is none.
+ * The lead that a text is about ("e-mail of Lena Weber, CTO at Acme"): one that matches the whole text, otherwise one that is named in it, otherwise
+ * one whose address or handle is in it. Undefined if there is none.
  */
 export async function findLead(catalogue: Catalogue, text: string): Promise<Lead | undefined> {
   const about = text.replace(asking, ' ');
@@ -24,7 +24,7 @@ export async function findLead(catalogue: Catalogue, text: string): Promise<Lead
   return found ?? (await catalogue.called(addressesIn(text)))[0];
 }
 
-/** Words about what is asked for say nothing about whom it is asked. */
+/** Words that say what is wanted, and nothing about the lead. */
 const asking =
   /\b(e-?mails?|mail|phones?|mobile|telephone|numbers?|address(es)?|contacts?|business|work|direct|verified|personal|official|professional|company|person|tell|summari[sz]e|latest|news)\b/gi;
 
@@ -72,7 +72,7 @@ const typeHints: readonly (readonly [RegExp, EntityType])[] = [
   [/\b(compan(y|ies)|startups?|firms?|businesses)\b/i, 'company'],
 ];
 
-/** The type that the words of a question mean. */
+/** The type that a question mentions. */
 export function typeIn(question: string): EntityType | undefined {
   return typeHints.find(([hint]) => hint.test(question))?.[1];
 }

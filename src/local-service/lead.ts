@@ -10,7 +10,7 @@ export interface NewLead {
   readonly name: string;
   readonly description: string;
   readonly links: Texts;
-  /** What a search returns, as it was written, without the score. */
+  /** The record that a search returns, as it was written, without the score. */
   readonly record: string;
   /** By name; numbers as they were written. */
   readonly facts: Texts;
@@ -58,12 +58,12 @@ export function bareName(name: string): string {
   return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 }
 
-/** A name without the differences that do not matter: "Team sizes" is `team_size`. */
+/** A normalised name: "Team sizes" and `team_size` have the same key. */
 export function factKey(name: string): string {
   return bareName(name).replace(/s$/, '');
 }
 
-/** Each line has names of one fact, by their keys, the most usual first. */
+/** Each line has the names of one fact, as keys, the most common first. */
 const namesOfFacts = `
   headcount employee employeecount numberofemployee companyheadcount companysize teamsize size team people staff worker
   subscriber follower subscribercount followercount fan

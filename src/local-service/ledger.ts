@@ -2,12 +2,12 @@ import { isAlive } from '../files/folder-lock.ts';
 import type { Rows } from '../sqlite/database.ts';
 import type { Caller, Service } from './service.ts';
 
-/** What it takes to bring the state up to date. */
+/** The parts of the service that are needed to update the state. */
 type Books = Pick<Service, 'store' | 'answering' | 'switches' | 'now'>;
 
 /**
- * A transaction on the state as it is by now: what has ended by itself is settled first, and what is old forgotten. Nothing else needs to
- * watch over it, since every request looks here first.
+ * A transaction on the current state: requests that have ended are settled first, and old ones are deleted. Every request comes here first, so no
+ * background job is needed.
  */
 export function transactionNow<Result>(service: Books, work: (rows: Rows) => Result): Result {
   return service.store.transaction((rows) => {
@@ -18,7 +18,7 @@ export function transactionNow<Result>(service: Books, work: (rows: Rows) => Res
   });
 }
 
-/** What an account has left, opened with its first use: credits, and when they changed. */
+/** The credits that an account has left, and when they changed. Opens the account on first use. */
 export function fundsOf(rows: Rows, { key, fingerprint }: Caller, { switches, now }: Service) {
   rows.run('INSERT OR IGNORE INTO keys VALUES (?, ?)', [fingerprint, now()]);
   const opening = key.openingCredits ?? switches.opening_credits;
@@ -72,8 +72,8 @@ export function endStream(
 }
 
 /**
- * Ends requests that no one works on, because their process has ended or their settlement failed: streams as dropped, all others without a
- * charge. A search that has brought nothing is removed: the same request may come again.
+ * Ends orphaned requests, whose process has ended or whose settlement failed: streams as dropped, all others without a charge. A search without
+ * leads is deleted, so that the same request can come again.
  */
 function endOrphans(service: Books, rows: Rows): void {
   const { store, answering, now } = service;
@@ -92,10 +92,10 @@ function endOrphans(service: Books, rows: Rows): void {
   }
 }
 
-/** How long a request that has ended is remembered, with its idempotency key and its leads: 30 days. */
+/** Retention of an ended request, its idempotency key and its leads: 30 days. */
 const remembered = 30 * 24 * 3_600_000;
 
-/** Forgets requests that ended long ago: a few each time, since each has up to 1000 leads, but more than are added. */
+/** Deletes old requests: only a few each time, since each has up to 1000 leads, but more than are added. */
 export function forgetOld(rows: Rows, now: number): void {
   const old = rows.all<{ id: string; searchId: string | null }>(
     `SELECT request_id AS id, search_id AS searchId FROM requests
@@ -122,9 +122,8 @@ export type SearchRow = Readonly<Record<'search_id' | 'request_id' | 'stop_reaso
   };
 
 /**
- * How far a task is depends on nothing but the time since it was created: it continues without a client, without this process, and after a
- * kill. The first one that looks (a request, the next start of any process on the same state) writes the progress down, and settles when it
- * sees the end.
+ * Updates the progress of tasks. It depends only on the time since the task was created, so a task continues without a client, without this process
+ * and after a kill. The next transaction of any process stores the progress, and settles a task that has ended.
  */
 function advanceTasks({ switches, now }: Books, rows: Rows): void {
   const tasks = rows.all<SearchRow & { readonly price: number }>(
@@ -143,7 +142,7 @@ function advanceTasks({ switches, now }: Books, rows: Rows): void {
   }
 }
 
-/** created, then running a step at a time, then done one step after the last entity; never backwards, whatever the clock does. */
+/** `created`, then `running` step by step, then `done` one step after the last entity. Never backwards, even if the clock is set back. */
 function progressOf(
   task: SearchRow,
   { task_start_ms, task_step_ms, task_step }: Service['switches'],

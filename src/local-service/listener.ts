@@ -39,7 +39,7 @@ export function listenTo(server: Server, service: Service): void {
       serve(service, arrival).finally(() => answering.delete(requestId)),
     );
   });
-  // For what is not HTTP, has too large a head, or did not arrive in time: there is no request to answer.
+  // Not HTTP, too large a head, or not received in time: there is no request object to answer.
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
     const { message, stated: said } = invalid(`the request can't be read: ${code}`);
     const body = JSON.stringify(toEnvelope(message, said.type, switches));
@@ -50,15 +50,15 @@ export function listenTo(server: Server, service: Service): void {
   });
 }
 
-/** The operation that a request means, with its query. Throws a Refusal where there is none. */
+/** The operation of a request, with its query. Throws a Refusal if there is none. */
 function toOperation({ url = '', method, headers }: IncomingMessage) {
-  // A web page must not reach the service under a name of its own (DNS rebinding).
+  // Protects against DNS rebinding: a web page must not reach the service under its own host name.
   const host = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::(\d+))?$/i.exec(headers.host ?? '');
   if (host === null)
     throw new Refusal(403, 'the Host header must name this machine: 127.0.0.1, localhost or [::1]');
   const [path = '', ...query] = url.replace(/^https?:\/\/[^/?]*/i, '').split('?');
   if (Number(host[1] ?? 0) > 65_535 || !path.startsWith('/'))
-    throw invalid('the request has no valid address');
+    throw invalid('the request target is not valid');
   const operation = (Object.keys(endpoints) as EndpointName[]).find((name) => endpoints[name].path === path);
   if (operation === undefined) throw new Refusal(404, 'there is no such endpoint');
   const { method: Allow } = endpoints[operation];
@@ -130,7 +130,7 @@ function refuse({ failed, log, switches }: Service, to: Addressee, error: unknow
   answer(to, status, body, { ...kind, ...headers });
 }
 
-/** The error envelope. Where it has the type is not documented, so there is a switch. */
+/** The error envelope. The place of the type is not documented, so there is a switch. */
 function toEnvelope(
   message: string,
   type: string | undefined,

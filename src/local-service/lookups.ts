@@ -55,7 +55,7 @@ export const deepSearch = billed((service, { fields }) => {
   return { price: switches.price_research, units: 1, work };
 });
 
-/** The answer of an operation that may end without a result, and then says so with `none`. */
+/** The answer of an operation that may have no result; `none` is the text for that. */
 function toOutcome({ switches }: Service, answer: object | undefined, none: string): Outcome {
   const success = answer !== undefined;
   const text = JSON.stringify({ success, answer: answer ?? { answer: none } });
@@ -70,14 +70,14 @@ async function aboutOne(catalogue: Service['catalogue'], query: string) {
   return { Result: `${describe(lead)}${known}`, Citations: lead.links.map(([, link]) => link) };
 }
 
-/** Counting stops here: no one needs a larger number exactly. */
+/** Maximum matches that are counted exactly. */
 const maxCounted = 5000;
 
-/** How many leads fit, and the first of them. */
+/** An answer with the number of matching leads, and the first of them. */
 async function aboutMany(catalogue: Service['catalogue'], query: string) {
   const wanted = typeIn(query);
   const all = firstOf((await catalogue.search(wanted, query)).matches, maxCounted);
-  // If no word names a type: companies if there are any, otherwise the type of the best lead.
+  // If the query names no type, take companies if there are any, otherwise the type of the best lead.
   const isCompany = all.some(({ lead }) => lead.entityType === 'company');
   const type = wanted ?? (isCompany ? 'company' : all[0]?.lead.entityType);
   const matches = all.filter(({ lead }) => lead.entityType === type || lead.entityType === null);

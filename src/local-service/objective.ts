@@ -8,7 +8,7 @@ export interface Term {
   readonly isPlace: boolean;
 }
 
-/** Whether a text stands in these columns of the index, in the leads of the type. */
+/** Whether a text is in these columns of the index, for a lead of the type. */
 type IsIn = (columns: 'kind place' | 'place', query: string) => boolean;
 
 /** A number to meet: "over 100k subscribers". */
@@ -21,7 +21,7 @@ export interface AskedNumber {
 
 /** More words make a search slower, but no better. */
 const maxWords = 40;
-/** Most words of a phrase: "vp of sales". */
+/** Maximum words of a phrase: "vp of sales". */
 const longestPhrase = 4;
 
 /** Words that do not say what to find. */
@@ -35,7 +35,7 @@ const stopWords = wordSet(
   successful such talk talking talks than that the their them then there these they this those to today top up us use using very want
   was we well were what when where which who whose will with within work working works write writes writing year years you young your`,
 );
-/** Words that only name a type. The type of a search is chosen elsewhere. */
+/** Words that only name a type, which a search chooses with `entity_type`. */
 const typeWords = wordSet(
   `account accounts blogger bloggers brand brands business businesses channel channels companies company creator creators firm firms
   influencer influencers instagram instagrammer instagrammers lead leads organisation organisations organization organizations page pages
@@ -47,7 +47,7 @@ const typeWords = wordSet(
 /** Words that may stand within a phrase, but not at its beginning. */
 const joining = /^(?:a|an|and|at|for|in|of|on|or|the|to|with)$/i;
 
-/** A word that no one writes. It stands before and after each kind in the index, so that no phrase spans two of them. */
+/** A separator that occurs in no text. It is put before and after each kind in the index, so that no phrase spans two of them. */
 export const apart = 'ǀ';
 
 function wordSet(words: string): ReadonlySet<string> {
@@ -58,8 +58,8 @@ const withoutSpaces = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]
 const pieces = new RegExp(`${withoutSpaces.source}|[\\p{L}\\p{N}][\\p{L}\\p{M}\\p{N}&+#.'’]*`, 'gu');
 
 /**
- * What to find, in words and numbers, and whether the type itself was named ("companies"). Words that are together a kind or a place of
- * the catalogue ("law firms", "New York") count as one, and must stand in what a lead is, not in what it mentions.
+ * Parses an objective into terms and numbers; `namesType` says whether the type was named ("companies"). Words that form a kind or a place of the
+ * catalogue ("law firms", "New York") are one term, which must match the kind, place or name of a lead, not its description.
  */
 export function parseObjective(objective: string, isIn: IsIn) {
   const { numbers, rest } = takeNumbers(objective.normalize('NFKC'));
@@ -91,20 +91,20 @@ function isStop(word: string): boolean {
   return stopWords.has(word.toLowerCase()) && !/^(?:US|IT)$/.test(word);
 }
 
-/** How many of the words, from the first on, are together one kind or place. */
+/** Number of words, from the first on, that form one kind or place. */
 function lengthOfKind(words: readonly string[], isIn: IsIn): number {
   for (let length = words.length; length > 1; length -= 1) {
     const run = words.slice(0, length);
     const [first = '', last = ''] = [run[0], run.at(-1)];
     if (joining.test(first) || (isStop(last) && last.length > 1) || run.every(isStop)) continue;
-    // A funding round is always one: "Series F" is no other "Series".
+    // A funding round is always one term: "Series F" must not match another "Series".
     const surface = run.join(' ');
     if (/^series [a-h]$/i.test(surface) || isIn('kind place', phraseOf(surface))) return length;
   }
   return 1;
 }
 
-/** Chinese and Japanese have no spaces. There the kinds and places of the catalogue are looked for in the text. */
+/** The kinds and places of the catalogue in a Chinese or Japanese text, which has no spaces. */
 function kindsIn(text: string, isIn: IsIn): string[] {
   const characters = [...text].slice(0, maxWords);
   const kinds: string[] = [];
@@ -126,12 +126,12 @@ export function phrase(text: string): string {
   return `"${toIndexText(text.toLowerCase()).replaceAll('"', ' ').trim()}"`;
 }
 
-/** "pre-seed" is no "seed": such a prefix belongs to its word. Other hyphens are spaces. */
+/** Joins prefixes to their words, so that "pre-seed" does not match "seed". Other hyphens count as spaces. */
 function joinPrefixes(text: string): string {
   return text.replace(/\b(pre|non)-(?=\p{L})/giu, '$1');
 }
 
-/** The text as it is indexed. Each character of Chinese and Japanese is a word of its own. */
+/** The text as it is indexed: each Chinese or Japanese character is a word. */
 export function toIndexText(text: string): string {
   return joinPrefixes(text.normalize('NFKC'))
     .replace(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/gu, ' $& ')
@@ -157,7 +157,7 @@ const units: Readonly<Record<string, number>> = {
   ...{ k: 1e3, thousand: 1e3, m: 1e6, million: 1e6, b: 1e9, bn: 1e9, billion: 1e9 },
 };
 
-// The look-behind prevents that a long number is tried again at each of its digits.
+// The look-behind avoids a retry at each digit of a long number.
 const number = (name: string) =>
   `[$€£]?(?<${name}>\\d[\\d,]*(?:\\.\\d+)?)\\s?(?<${name}Unit>${Object.keys(units).join('|')})?(?![\\p{L}\\d])`;
 const numbersIn = new RegExp(
@@ -166,7 +166,7 @@ const numbersIn = new RegExp(
   'giu',
 );
 
-/** Takes the numbers to meet out of an objective. The words around them stay, because they may say more. */
+/** Extracts the numbers of an objective. The words around them stay, since they may also be search terms. */
 function takeNumbers(text: string): { numbers: AskedNumber[]; rest: string } {
   const numbers: AskedNumber[] = [];
   const rest = text.replace(numbersIn, (match: string, ...more: unknown[]) => {
@@ -202,13 +202,13 @@ function toNumber(digits = '', unit = ''): number {
 
 const numberFact = new RegExp(`^~?${number('a')}`, 'iu');
 
-/** The number in a fact, "1,200", "$4.2M" and "120k" too; undefined when there is none. */
+/** The number at the start of a fact, such as "1,200", "$4.2M" or "120k"; undefined if there is none. */
 export function numberIn(fact: string): number | undefined {
   const { a, aUnit } = numberFact.exec(fact)?.groups ?? {};
   return a === undefined ? undefined : toNumber(a, aUnit);
 }
 
-/** The fact that a number is about, among facts with numbers, and the word that named it. */
+/** The numeric fact that a number is about, and the word that named it. */
 export function factOf({ nouns }: AskedNumber, facts: readonly string[]) {
   for (const noun of nouns) {
     const names = [factKey(noun), ...otherNamesOf(noun)];

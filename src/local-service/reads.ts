@@ -5,7 +5,7 @@ import { invalid, queryDigits, Refusal } from './fields.ts';
 import { fundsOf, type SearchRow, transactionNow } from './ledger.ts';
 import type { Exchange, Service } from './service.ts';
 
-/** What is read for nothing: the balance, and tasks. */
+/* The free endpoints: the balance, and tasks. */
 
 /** GET /v1/credit/balance */
 export function balance(service: Service, { caller }: Exchange): CreditBalance {
@@ -34,7 +34,7 @@ export function status(service: Service, exchange: Exchange): EntitySearchStatus
 
 /** GET /v1/entity-search/fetch */
 export function fetchPage(service: Service, exchange: Exchange): string {
-  // As it was written: a position may be larger than a number can hold.
+  // Kept as text: a position may be larger than a number can hold.
   const pts = queryDigits(exchange.query, 'pts') ?? String(limits.fetchPts.default);
   const { min, max, default: defaultNum } = limits.fetchNum;
   const num = Number(queryDigits(exchange.query, 'num') ?? defaultNum);

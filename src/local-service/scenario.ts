@@ -4,16 +4,16 @@ import { type EndpointName, endpoints } from '../contract/endpoints.ts';
 import { decodeText } from '../files/decoded.ts';
 import { isObject } from '../json/object.ts';
 import { FileError, flag, integer, invalid, object, oneOf, optional, Refusal, readFields } from './fields.ts';
-import { longestWaitMs } from './switches.ts';
+import { maxWaitMs } from './switches.ts';
 
 const whole = (otherwise: number, max = Number.MAX_SAFE_INTEGER) =>
   integer({ min: 0, max, default: otherwise });
 
 /**
- * An entry of a scenario file, `{"faults": [...]}`: of the requests of an operation it lets `skip` through, and hits `count`.
- * What a fault does to a request:
+ * An entry of a scenario file, `{"faults": [...]}`: it skips the first `skip` requests of an operation, and applies to the next `count`.
+ * The faults:
  *
- * status           answers `status`, with `headers` and `body` where given, instead of doing anything; with
+ * status           answers `status`, with `headers` and `body` if given, instead of doing anything; with
  *                  `admitted` only after the request was admitted, which releases its reservation
  * delay            answers `delay_ms` later; any other fault can have a `delay_ms` too
  * cut              ends the stream cleanly after `after_batches`, or a JSON answer in its middle
@@ -21,7 +21,7 @@ const whole = (otherwise: number, max = Number.MAX_SAFE_INTEGER) =>
  * stall            goes silent: a stream after `after_batches`, any other instead of answering
  * duplicate_batch  sends the batch with the number `after_batches` twice
  * lost_response    does everything, charges for it, and resets the connection instead of answering
- * task_error       lets the task end in `error` after `after_batches` times the batch size
+ * task_error       makes the task end in `error` after `after_batches` times the batch size
  */
 const faultFields = {
   operation: oneOf([...(Object.keys(endpoints) as EndpointName[]), '*']),
@@ -42,7 +42,7 @@ const faultFields = {
   /** A text is sent as it is, anything else as JSON; without it, the error envelope is sent. */
   body: (given: unknown) => given,
   admitted: flag,
-  delay_ms: optional(whole(0, longestWaitMs), undefined),
+  delay_ms: optional(whole(0, maxWaitMs), undefined),
   after_batches: whole(1),
 };
 

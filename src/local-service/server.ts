@@ -24,11 +24,11 @@ export interface LocalServiceOptions extends Listeners {
   readonly stateDir: string;
   /** The port on 127.0.0.1; 0 = any free one. */
   readonly port: number;
-  /** The ID of this process. It is stored with what it holds, so that what a killed process held can be told apart. */
+  /** The ID of this process, stored with its running requests, so that those of a killed process can be recognised. */
   readonly pid: number;
   /** The user's own leads, in any format that a list can have; absent = the demonstration. */
   readonly catalogFile?: string | undefined;
-  /** What its columns mean; absent = the name of a lead is in `name`. */
+  /** The meanings of its columns; absent = the name of a lead is in `name`. */
   readonly leadColumns?: LeadColumns | undefined;
   readonly switches?: Partial<Switches> | undefined;
   /** Whether the accounts, tasks and keys of earlier runs are removed first. */
@@ -39,9 +39,8 @@ export interface LocalServiceOptions extends Listeners {
 }
 
 /**
- * Starts the local service on 127.0.0.1. Throws FileError for a catalogue or a scenario that can't
- * be used, SQLite's error for a state that can't be, LockTimeout when another process does not let go of it, and the
- * system's error when the port is taken.
+ * Starts the local service on 127.0.0.1. Throws FileError for an unusable catalogue or scenario, SQLite's error for an unusable state, LockTimeout if
+ * another process keeps it locked, and the system's error if the port is taken.
  */
 export async function startLocalService(options: LocalServiceOptions) {
   const { stateDir, clock, pid, port, log, failed, hint } = options;
@@ -75,15 +74,15 @@ export async function startLocalService(options: LocalServiceOptions) {
     listenTo(server, service);
     server.listen({ port, host: '127.0.0.1', exclusive: true });
     await once(server, 'listening');
-    // Without file descriptors a connection is lost, but the service continues.
+    // If no file descriptors are left, a connection is lost, but the service continues.
     server.on('error', (error) => log?.(`connections: ${error.message}`));
     return {
       /** `http://127.0.0.1:<port>` */
       url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       fictional: catalogue.fictional,
-      /** Whether there are accounts of earlier runs, which keep the credits that they have. */
+      /** Whether there are accounts of earlier runs. They keep their credits. */
       hasAccounts,
-      /** Ends running requests as if their clients went away, and stops. */
+      /** Ends running requests as if their clients had disconnected, and stops. */
       async close() {
         const closed = once(server, 'close');
         server.close();

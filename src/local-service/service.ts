@@ -12,7 +12,7 @@ export interface Listeners {
   readonly log?: ((line: string) => void) | undefined;
   /** Gets errors inside the service, for example when its state can't be written. */
   readonly failed?: ((error: unknown) => void) | undefined;
-  /** Gets examples of what the demonstration has, line by line, when a search of it found nothing. */
+  /** Gets example searches, line by line, when a search of the demonstration found nothing. */
   readonly hint?: ((line: string) => void) | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface Exchange {
   readonly requestId: string;
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
-  /** Aborts when the client goes away before the answer is complete, or when the service closes. */
+  /** Aborts if the client disconnects before the answer is complete, or the service closes. */
   readonly gone: AbortSignal;
   readonly operation: EndpointName;
   readonly query: URLSearchParams;

@@ -4,17 +4,17 @@ import { claimLock } from '../files/folder-lock.ts';
 import { openFile, type Rows } from '../sqlite/database.ts';
 
 /**
- * The state: accounts and their requests are the ledger, searches and their entities are what can be read again.
- * Every change of money stands in one transaction with what it is for.
+ * The state: accounts and requests are the ledger; searches and entities can be read again. A change of credits is in one
+ * transaction with its cause.
  *
  * accounts   opening = available + reserved + settled, always; available is not stored. `forgotten` is the part
  *            of settled whose requests are no longer remembered.
- * requests   an admitted paid request: `open` with its reservation, then `settled` or `released`. Its
- *            idempotency key is remembered whatever became of it, for 30 days. `owner` is the process that runs it.
+ * requests   an admitted paid request: `open` with its reservation, then `settled` or `released`. Its idempotency key is
+ *            kept for 30 days, whatever the outcome. `owner` is the process that runs it.
  * searches   a stream or a task, with what has been delivered or is ready.
  * keys       API keys seen, by fingerprint.
  *
- * `user_version` counts the steps that a state has.
+ * `user_version` is the number of migrations that a state has had.
  */
 const steps = [
   `
@@ -47,13 +47,13 @@ const steps = [
    CREATE INDEX requests_ended ON requests (created_at) WHERE state <> 'open';`,
 ];
 
-/** Forgets everything. Another process that has the state open continues with the empty one. */
+/** Deletes everything. Another process that has the state open continues with the empty one. */
 export function empty(rows: Rows): void {
   for (const table of ['entities', 'searches', 'requests', 'accounts', 'keys'])
     rows.exec(`DELETE FROM ${table}`);
 }
 
-const patienceMs = 10_000;
+const lockTimeoutMs = 10_000;
 
 /** Thrown when another process held the lock for too long. */
 export class LockTimeout extends Error {
@@ -74,11 +74,11 @@ export function openStore(options: { stateDir: string; pid: number; monotonic: (
   const lock = claimLock(join(stateDir, 'lock'), pid);
   const rows = openFile(path);
   const hold = <Result>(action: () => Result): Result => {
-    const deadline = monotonic() + patienceMs;
+    const deadline = monotonic() + lockTimeoutMs;
     for (let other = lock.take(); other !== undefined; other = lock.take()) {
       if (monotonic() > deadline)
         throw new LockTimeout(
-          `process ${other.split('.')[0]} has locked ${stateDir} for more than ${patienceMs / 1000} seconds`,
+          `process ${other.split('.')[0]} has locked ${stateDir} for more than ${lockTimeoutMs / 1000} seconds`,
         );
       // Transactions are synchronous, and so is waiting for one.
       Atomics.wait(sleeper, 0, 0, 2);
@@ -89,7 +89,7 @@ export function openStore(options: { stateDir: string; pid: number; monotonic: (
       lock.giveBack();
     }
   };
-  /** The only way in: everything happens under the lock and in a transaction. */
+  /** The only access to the state: with the lock, in a transaction. */
   const transaction = <Result>(work: (rows: Rows) => Result): Result =>
     hold(() => {
       rows.exec('BEGIN IMMEDIATE');
@@ -106,7 +106,7 @@ export function openStore(options: { stateDir: string; pid: number; monotonic: (
         throw error;
       }
     });
-  // The journal file stays, which is cheaper than making and removing one. Its header says whether it is valid.
+  // Keeping the journal file is cheaper than creating and deleting it each time. Its header says whether it is valid.
   hold(() => rows.exec('PRAGMA journal_mode = PERSIST; PRAGMA synchronous = NORMAL'));
   transaction(() => {
     const known = rows.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0;

@@ -1,10 +1,10 @@
 /**
- * What the interface leaves open, as named switches with defaults. Prices, speed and limits of this service are here, too, since a real one
- * has them per workspace.
+ * Named switches with defaults for everything that the interface leaves open. Prices, speed and limits are here too, since a real service has them
+ * per workspace.
  */
 
 /** 24 days. A timer of Node for a longer time fires at once. */
-export const longestWaitMs = 2 ** 31 - 1;
+export const maxWaitMs = 2 ** 31 - 1;
 
 interface SwitchRow {
   readonly default: number | string;
@@ -16,17 +16,20 @@ interface SwitchRow {
 }
 
 const count = (value: number, meaning: string) => ({ default: value, meaning });
-const wait = (value: number, meaning: string) => ({ default: value, meaning, max: longestWaitMs });
+const wait = (value: number, meaning: string) => ({ default: value, meaning, max: maxWaitMs });
 /** The first value is the default. */
 const choice = <Value extends string>(values: readonly [Value, ...Value[]], meaning: string) => ({
   ...{ default: values[0] as Value, values, meaning },
 });
 const disabled =
-  'what is switched off (answers 503), separated by commas: operations (search, createTask, contactSearch, deepSearch, enrich, extract), entity types and contact types';
+  'operations and types that answer 503, separated by commas: operations (search, createTask, contactSearch, deepSearch, enrich, extract), entity types and contact types';
 
 export const switchTable = {
   auth_header: choice(['any', 'documented'], 'which of the two API key headers an endpoint accepts'),
-  error_type_at: choice(['error.type', 'error.code', 'type', 'none'], 'where an error answer has its type'),
+  error_type_at: choice(
+    ['error.type', 'error.code', 'type', 'none'],
+    'the place of the type in an error answer',
+  ),
   key_lifetime_s: count(0, 'a key expires this many seconds after its first use; 0 = never'),
   opening_credits: count(100_000, 'credits that a new account starts with'),
   next_refresh_s: count(0, 'seconds until the next_credit_refresh_at of the balance; 0 = it has none'),
@@ -45,7 +48,7 @@ export const switchTable = {
   disabled: { default: '' as string, meaning: disabled },
   batch_size: count(10, 'leads per stream event'),
   batch_pause_ms: wait(40, 'milliseconds between two events of a stream'),
-  unread_ms: wait(60_000, 'milliseconds until a client that reads nothing counts as gone; 0 = never'),
+  unread_ms: wait(60_000, 'milliseconds until a client that reads nothing is disconnected; 0 = never'),
   dropped_stream: choice(
     ['bills_sent', 'bills_all', 'bills_nothing'],
     'what is charged for a stream that is cut short',

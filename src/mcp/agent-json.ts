@@ -5,10 +5,10 @@ import { toTerminalLines } from '../output/clean.ts';
 import type { Result } from './tool.ts';
 
 const plain = /^[\x20-\x5b\x5d-\x7e]*$/;
-/** Deeper values become text: a client that is less careful would overflow its stack. */
+/** Deeper values become text: parsing them could overflow the client's stack. */
 const deepest = 100;
 
-/** Pure: a result twice, for clients that read the structure and for those that read the text. */
+/** Pure: the result as structure and as text, since clients read only one of them. */
 export function toCallResult(result: Result, isError = false): CallToolResult {
   const text = toAgentJson(JSON.stringify(result));
   const content = [{ type: 'text', text } as const];

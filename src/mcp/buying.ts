@@ -22,38 +22,38 @@ import { createProgress, type Report } from './progress.ts';
 
 export type ToolKind = 'search' | 'task create' | AnswerKind;
 
-/** A request that has been checked, and may cost. */
+/** A checked request that can cost credits. */
 export interface Wanted<Kind extends ToolKind = ToolKind> {
   readonly kind: Kind;
   readonly body: BodyOf<Kind>;
-  /** Whether leads that earlier searches on this machine brought are excluded. */
+  /** True: leads that earlier searches on this machine delivered are excluded. */
   readonly onlyNew: boolean;
 }
 
-/** The result of a purchase, made now or before. What the journal says of it is read from there. */
+/** The result of a purchase, made now or before. Other facts are read from its journal. */
 export interface Bought {
   /** The last of the operations that hold the records. */
   readonly operationId: string | undefined;
   readonly charged: Charged;
-  /** Whether it was made before. */
+  /** True if it was bought before. */
   readonly stored?: true;
   readonly warnings?: readonly string[];
   /** The one answer, as the service sent it. */
   readonly answer?: JsonText | undefined;
   /** Leads that arrived and could not be stored: the call must return them. */
   readonly unrecorded?: readonly JsonText[] | undefined;
-  /** Why this is not all of it, and whether this purchase brought nothing. */
+  /** Why the result is incomplete. `isEmpty`: this purchase delivered nothing. */
   readonly error?: LeadpipeError | undefined;
   readonly isEmpty?: true | undefined;
 }
 
 /** The cost of a purchase that has not been made. `isCounted`: the session's limit has counted it already. */
-export interface Unbought {
+export interface PossibleCost {
   readonly worst: Cost;
   readonly isCounted: boolean;
 }
 
-/** How a purchase is settled: whether it is bought again in any case, and whether it may be bought at all. */
+/** `again`: buys even if there is a stored result. `mayBuy`: if false, only the cost is returned. */
 export interface Terms {
   readonly again: boolean;
   readonly mayBuy: boolean;
@@ -63,10 +63,10 @@ export interface Terms {
 const lookAgainMs = 500;
 
 /**
- * Returns what is stored, continues what was left, or buys. Where it may not buy, returns the possible cost. If several processes are asked
- * for the same at the same time, only one buys: the others look again when its purchase is recorded.
+ * Returns the stored result, resumes an unfinished purchase, or buys; if it may not buy, returns the possible cost. If several processes get
+ * the same request at the same time, only one buys, and the others wait for its result.
  */
-export async function settle(buyer: Buyer, wanted: Wanted, terms: Terms): Promise<Bought | Unbought> {
+export async function settle(buyer: Buyer, wanted: Wanted, terms: Terms): Promise<Bought | PossibleCost> {
   if (terms.again) return await settleAs(buyer, wanted, terms, noEarlierRun);
   const { clock, signal } = buyer.context;
   for (;;) {
@@ -82,7 +82,7 @@ export async function settle(buyer: Buyer, wanted: Wanted, terms: Terms): Promis
   }
 }
 
-/** Whether another run of the same purchase began first, so that this one has sent nothing. */
+/** True if another run of the same purchase began first; this run has sent nothing. */
 function isBegunElsewhere(error: unknown): boolean {
   return (
     error instanceof LeadpipeError &&
@@ -98,7 +98,7 @@ async function settleAs(
   { again, mayBuy, report }: Terms,
   earlier: Exclude<Earlier, { is: 'running' }>,
   reader?: Reader,
-): Promise<Bought | Unbought> {
+): Promise<Bought | PossibleCost> {
   if (earlier.is === 'stored') return await readBoughtBefore(buyer, earlier);
   const isFree = buyer.connection.origin === 'local';
   if (earlier.is === 'lost') throw toLost(earlier, isFree);
@@ -133,7 +133,7 @@ async function settleAs(
   let result: unknown;
   let error: LeadpipeError | undefined;
   try {
-    result = await follow(kind === 'search' ? 'searching' : 'at work', operation, show);
+    result = await follow(kind === 'search' ? 'searching' : 'working', operation, show);
   } catch (thrown) {
     const hasSome = (end?.leads ?? 0) > 0 || (resumed !== undefined && received > 0);
     error = toPartial(kind, thrown, hasSome);
@@ -158,7 +158,7 @@ async function settleAs(
   };
 }
 
-/** The error of a search that has brought something: it belongs to the result. Throws every other one. */
+/** Returns the error of a search with leads, as a part of the result. Throws any other error. */
 function toPartial(kind: ToolKind, thrown: unknown, hasSome: boolean): LeadpipeError {
   if (!(thrown instanceof LeadpipeError)) throw thrown;
   const { charged, operationId } = thrown.details;
@@ -169,7 +169,7 @@ function toPartial(kind: ToolKind, thrown: unknown, hasSome: boolean): LeadpipeE
   throw isAnswerLost ? thrown.with({ facts: { is: 'key_used' } }) : thrown;
 }
 
-/** What is bought is stored, and read from there. If it can't be stored, it stays in memory during the call. */
+/** Keeps the records in memory during the call. They are only used if they could not be stored. */
 function openInto(delivered: JsonText[]): OpenDelivery {
   return async () => ({
     file: undefined,
@@ -182,7 +182,7 @@ function openInto(delivered: JsonText[]): OpenDelivery {
   });
 }
 
-/** All leads that an operation has received. */
+/** The number of leads that an operation has received. */
 async function countAll({ folder, progress }: Operation): Promise<number> {
   const stored = await countReceived(folder).catch(() => progress);
   return Math.max(stored.delivered + stored.excluded, progress.delivered + progress.excluded);
@@ -199,7 +199,7 @@ function toOrder({ kind, body, onlyNew }: Wanted, again = false): Order<ToolKind
   };
 }
 
-/** What was bought before, again and for free. Throws `no_result` where the service had finished without a result. */
+/** The stored result of an earlier purchase. Throws `no_result` if the service had finished without a result. */
 async function readBoughtBefore(
   { context }: Buyer,
   { operation }: Extract<Earlier, { is: 'stored' }>,
@@ -225,7 +225,7 @@ function isAnswer(command: string): command is AnswerKind {
   return kindOf(command)?.keeps === 'answer';
 }
 
-/** The error with which the operation ended, again. */
+/** The error that the earlier operation ended with. */
 function toLost({ failed, operation }: Extract<Earlier, { is: 'lost' }>, isFree: boolean): LeadpipeError {
   const { outcome, message, errorType, requestId, charged } = failed;
   const { idempotency_key: idempotencyKey = '' } = operation.intent;

@@ -22,7 +22,7 @@ const position = {
   type: 'integer',
   minimum: 0,
   default: 0,
-  description: 'records before it: `next` of the last result',
+  description: 'records to skip: `next` of the last result',
 } as const;
 const output = {
   type: 'string',
@@ -46,7 +46,7 @@ export const freeTools: readonly FreeRow[] = [
         const balance = toAgentValue((await client.balance(signal)).text);
         if (options.spending === undefined) return { balance };
         const { limit, spent, reserved } = options.spending;
-        return { balance, session: { max_credits: limit, spent_at_most: spent, under_way: reserved } };
+        return { balance, session: { max_credits: limit, spent_at_most: spent, reserved } };
       }),
   },
   {
@@ -74,7 +74,7 @@ export const freeTools: readonly FreeRow[] = [
     name: 'task_fetch',
     title: 'Read the leads of a task',
     description:
-      'Leads of a task that are ready. Free. Complete when the task has ended and nothing follows.',
+      'Leads of a task that are ready. Free. Complete when the task has ended and all leads are read.',
     annotations: free,
     takes: { leads_search_id: string, position, show: { ...show, minimum: 1 }, output },
     required: ['leads_search_id'],
@@ -139,7 +139,7 @@ export const freeTools: readonly FreeRow[] = [
   {
     name: 'history_show',
     title: 'Read a purchase',
-    description: 'Records that a purchase brought. Free.',
+    description: 'Records of a purchase. Free.',
     annotations: here,
     takes: { operation_id: string, position, show, output },
     required: ['operation_id'],
@@ -151,7 +151,7 @@ export const freeTools: readonly FreeRow[] = [
       let damaged = 0;
       const all = readStored(operation, signal, () => damaged++);
       const [from, max] = output === undefined ? [position, show] : [0, 0];
-      if (!(await isStored(operation))) throw toNothingKept(operation, record.leads_search_id);
+      if (!(await isStored(operation))) throw toNothingStoredError(operation, record.leads_search_id);
       const { records, count } = await sliceOf(all, from, max);
       const next = from + records.length;
       const saved = () => options.save(output, operation.intent, readStored(operation, signal));
@@ -175,13 +175,16 @@ function isEnded(status: string): boolean {
   return terminalTaskStates.some((one) => one === status);
 }
 
-function toNothingKept({ operationId, intent }: Operation, leadsSearchId: string | null) {
+function toNothingStoredError({ operationId, intent }: Operation, leadsSearchId: string | null) {
   const isElsewhere = isTask(intent.command) && leadsSearchId !== null;
   const [words, hint] = isElsewhere
     ? [
         `the leads of ${operationId} are at the service, not here`,
         `To read them, for free: task_fetch ${leadsSearchId}`,
       ]
-    : [`nothing is stored for ${operationId}: it found nothing, or it is too old`, 'See history_list.'];
+    : [
+        `nothing is stored for ${operationId}: the purchase found nothing, or is too old`,
+        'See history_list.',
+      ];
   return new LeadpipeError('not_found', words, { type: 'not_kept', hint });
 }

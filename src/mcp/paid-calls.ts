@@ -22,18 +22,17 @@ import { countOf } from '../operations/wording.ts';
 import { toTerminalText } from '../output/clean.ts';
 import { wireNames } from '../requests/within-limits.ts';
 import { toAgentValue, toCallResult } from './agent-json.ts';
-import { type Bought, settle, type Unbought, type Wanted } from './buying.ts';
+import { type Bought, type PossibleCost, settle, type Wanted } from './buying.ts';
 import type { Report } from './progress.ts';
 import type { Arguments, McpOptions, PaidRow, Result } from './tool.ts';
 
-/** The client that calls. */
 export interface Caller {
   /** Aborts when the client gives up the call. */
   readonly signal: AbortSignal;
   /** Returns a function that reports progress; `total` is known for some calls. */
   readonly toReport: (total: number | undefined) => Report;
   readonly canAsk: boolean;
-  /** Asks the person a question, if the client can be asked while it waits. Others are asked by the result of the call. */
+  /** Asks the person during the call, if the client supports that. Otherwise the result of the call asks. */
   readonly elicit: ((question: ElicitRequestFormParams) => Promise<{ readonly action: string }>) | undefined;
   /** The person's answer to a question of an earlier call, which `key` names. */
   readonly answer: { readonly key: string; readonly action: unknown } | undefined;
@@ -42,7 +41,7 @@ export interface Caller {
 /** What a call asks for. One run buys it, and calls for the same join this run. */
 interface ToolCall {
   readonly name: string;
-  /** By their bodies: what rows ask for twice is bought only once. */
+  /** By body, so that duplicate rows are bought only once. */
   readonly wanted: ReadonlyMap<string, Wanted>;
   /** Whether to buy it again, even if it was bought before. */
   readonly again: boolean;
@@ -53,7 +52,7 @@ interface ToolCall {
 
 type Outcome = Bought | LeadpipeError;
 type Outcomes<Settled = Outcome> = ReadonlyMap<string, Settled>;
-/** What came of a run, or the question that the client must ask the person before it calls again. */
+/** The outcomes of a run, or the question that the client must ask the person before the next call. */
 type CallResult =
   | { readonly outcomes: Outcomes; readonly creditsLeft: number | undefined }
   | { readonly question: InputRequiredResult };
@@ -61,7 +60,7 @@ type CallResult =
 interface Run {
   readonly call: ToolCall;
   readonly done: Promise<CallResult>;
-  /** Of all calls that wait for it. */
+  /** The reports of all waiting calls. */
   readonly listeners: Set<Report>;
   readonly stop: AbortController;
 }
@@ -70,7 +69,7 @@ interface Run {
 const maxOpen = 1000;
 /** How many rows of a call are looked up at the same time. */
 const maxAtOnce = 4;
-/** Errors that would also concern the next row. */
+/** Errors that would happen again for the next row. */
 const general = [
   'authentication',
   'credits',
@@ -83,13 +82,13 @@ const general = [
 
 export function createPaidCalls(context: Context, { connect, spending, confirm, describe }: McpOptions) {
   const runs = new Set<Run>();
-  /** What each question is about, by its key. */
+  /** The call of each open question, by key. */
   const questions = new Map<string, string>();
   let isClosed = false;
   /** Read again if the settings could not be read when the session began. */
   let limit = spending;
 
-  /** Runs a call of a paid tool. With `rows`, it is a call for each of them. Throws LeadpipeError where nothing arrived. */
+  /** Runs a call of a paid tool; with `rows`, one purchase per row. Throws LeadpipeError if there is no result. */
   async function call(
     tool: PaidRow,
     args: Arguments,
@@ -140,13 +139,13 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
     });
   }
 
-  /** Joins a run for the same, if there is one. Otherwise looks for what is stored, asks the person, and buys. */
+  /** Joins a run of the same call, if there is one. Otherwise looks for a stored result, asks the person, and buys. */
   async function follow(call: ToolCall, caller: Caller, report: Report): Promise<CallResult> {
     const { key = '', action } = caller.answer ?? {};
     // An answer is valid once, and only for what was asked.
     const isAnswered = questions.get(key) === call.name && questions.delete(key);
     if (isAnswered && action !== 'accept') throw toDeclined();
-    // A run that is ending stores what arrived. Another one waits for that, and continues it.
+    // A run that is being stopped still stores its leads. The new run waits for that, and resumes it.
     const isSame = (one: Run): boolean =>
       one.call.name === call.name && !one.call.again && !one.stop.signal.aborted;
     const run = call.again || isAnswered ? undefined : [...runs].find(isSame);
@@ -190,7 +189,7 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
     report: Report,
     asker: Caller | undefined,
   ): Promise<CallResult> {
-    // If a limit refuses many, this is found before the first is bought.
+    // The limit is checked for all rows before the first is bought.
     const looksFirst = asker !== undefined || (call.isRows && buyer.spending !== undefined);
     let settled = await settleAll(buyer, call, !looksFirst, report);
     const unbought = [...settled.values()].filter((one) => 'worst' in one);
@@ -210,7 +209,7 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
     return { outcomes, creditsLeft: isBought ? await readBalanceSoon(buyer) : undefined };
   }
 
-  /** Throws where the person does not agree, or can't be asked. Returns the question where the client must ask it by itself. */
+  /** Throws if the person declines, or can't be asked. Returns the question if the client must ask it. */
   async function ask({ canAsk, elicit }: Caller, { what, name }: ToolCall, worst: Cost) {
     if (!canAsk) {
       const words =
@@ -220,7 +219,7 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
     const setting = missingPrice(worst);
     const cost =
       setting !== undefined
-        ? `It is not known what it costs: the setting ${setting} is not set.`
+        ? `Its price is unknown: the setting ${setting} is not set.`
         : `It costs at most ${countOf(worst.credits, 'credit')}.`;
     const params = {
       message: `Buy this? ${toTerminalText(what)}\n${cost}`,
@@ -242,7 +241,7 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
     return undefined;
   }
 
-  /** What the purchase brought, what its journal says of it, and what it cost now. */
+  /** The result for the client: the records, facts from the journal, and the cost. */
   async function toResult(
     tool: PaidRow,
     args: Arguments,
@@ -302,7 +301,7 @@ async function toRecords(
 ): Promise<Result> {
   if (name === undefined) return { answer: answer && toAgentValue(answer) };
   const items = answer && (await recordsOf(kind as 'extract', answer, signal));
-  // If nothing is stored, what is not shown now is lost.
+  // Records that are not stored would be lost, so all are returned.
   const [all, max] =
     unrecorded === undefined ? [items ? [items] : stored, show] : [[unrecorded], unrecorded.length];
   const { records, count } = await sliceOf(all, 0, max);
@@ -321,8 +320,8 @@ async function settleAll(
   { wanted, again, isRows }: ToolCall,
   mayBuy: boolean,
   report: Report,
-): Promise<Outcomes<Outcome | Unbought>> {
-  const outcomes = new Map<string, Outcome | Unbought>();
+): Promise<Outcomes<Outcome | PossibleCost>> {
+  const outcomes = new Map<string, Outcome | PossibleCost>();
   const left = wanted.entries();
   let stop: LeadpipeError | undefined;
   const failed = (error: unknown): LeadpipeError => {
@@ -345,7 +344,7 @@ async function settleAll(
   return outcomes;
 }
 
-/** Pure: what all of them together cost. */
+/** Pure: `charged` for all outcomes together. */
 function chargedOf(outcomes: readonly Outcome[]) {
   const costs = outcomes.map((one) => (one instanceof LeadpipeError ? one.details : one).charged);
   return (['yes', 'maybe'] as const).find((cost) => costs.includes(cost)) ?? 'no';

@@ -5,10 +5,10 @@ import { countOf } from '../operations/wording.ts';
 /** Reports the progress of a call, and how many leads have arrived. */
 export type Report = (message: string, leads?: number) => void;
 
-/** Clients give up if they hear nothing for a minute; most of them wait longer if they hear something. */
-const everyMs = 5000;
-/** A stream can bring a hundred batches in a second. */
-const soonestMs = 250;
+/** Interval of progress messages. Clients time out after a minute of silence; most wait longer if they get progress. */
+const intervalMs = 5000;
+/** Between two reports: a stream can send a hundred batches per second. */
+const minIntervalMs = 250;
 
 /** Watches one call. `before`: leads that had arrived already. */
 export function createProgress(clock: Clock, report: Report, before = 0) {
@@ -21,7 +21,7 @@ export function createProgress(clock: Clock, report: Report, before = 0) {
   async function telling<T>(what: string, work: () => Promise<T>): Promise<T> {
     state = what;
     report(state, leads);
-    const stop = every(everyMs, () =>
+    const stop = every(intervalMs, () =>
       report(`${state}, ${Math.round((clock.monotonic() - begun) / 1000)} s`, leads),
     );
     try {
@@ -46,7 +46,7 @@ export function createProgress(clock: Clock, report: Report, before = 0) {
         if (event.is !== 'delivered') return;
         leads += event.records;
         state = `${countOf(leads - before)} so far`;
-        if (clock.monotonic() - reportedAt < soonestMs) return;
+        if (clock.monotonic() - reportedAt < minIntervalMs) return;
         reportedAt = clock.monotonic();
         report(state, leads);
       }),

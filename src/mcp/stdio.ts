@@ -17,17 +17,16 @@ import { isObject } from '../json/object.ts';
 import { createSession } from './session.ts';
 import { fromText, type McpOptions } from './tool.ts';
 
-/** How long running purchases continue when the client has left: they are paid for. */
+/** Time for running purchases to finish after the client has left, since they are paid for. */
 const graceMs = 5000;
-/** The same when the process is told to end, which must happen within a second. */
-const lastMs = 600;
-/** Characters; far more than a call needs. */
+/** As above after a signal: the process must end within a second. */
+const signalGraceMs = 600;
+/** Maximum characters of a line; far more than a call needs. */
 const longestLine = 10 * 1024 ** 2;
 
 /**
- * Serves one client on standard input and output, until it goes away or `context.signal` aborts. The SDK's own transport gives up
- * what is in progress when its input ends, and passes over lines that it can't read. Throws UsageError for a client whose lines can't
- * be read.
+ * Serves one client on standard input and output, until it disconnects or `context.signal` aborts. The SDK's own transport would drop running
+ * calls when the input ends, and skip invalid lines. Throws UsageError for a line that is too long.
  */
 export async function serveStdio(context: Context, options: McpOptions): Promise<void> {
   const { clock, signal } = context;
@@ -58,7 +57,7 @@ export async function serveStdio(context: Context, options: McpOptions): Promise
     } catch (error) {
       const [what, code] =
         error instanceof SyntaxError ? ['not JSON', -32_700] : ['not a message of the protocol', -32_600];
-      say(`the client sent a line that is ${what}; it was left out`);
+      say(`the client sent a line that is ${what}; it was ignored`);
       const refusal = { jsonrpc: '2.0', id: null, error: { code, message: `this line is ${what}` } };
       output.write(`${JSON.stringify(refusal)}\n`);
       return;
@@ -82,7 +81,7 @@ export async function serveStdio(context: Context, options: McpOptions): Promise
   );
   const over = new AbortController();
   const patience = wait(clock, graceMs, AbortSignal.any([signal, over.signal])).then(() =>
-    signal.aborted ? wait(clock, lastMs, over.signal) : undefined,
+    signal.aborted ? wait(clock, signalGraceMs, over.signal) : undefined,
   );
   if (unanswered.size > 0) await Promise.race([once(answers, 'all'), patience]);
   over.abort();
@@ -91,7 +90,7 @@ export async function serveStdio(context: Context, options: McpOptions): Promise
   if (failure instanceof UsageError) throw failure;
 }
 
-/** Some clients send null for what is left out, or arguments as a text of JSON. The SDK refuses both. */
+/** Some clients send null for omitted members, or the arguments as a JSON string. The SDK refuses both. */
 function repaired(message: unknown): unknown {
   if (!isObject(message)) return message;
   const { params, ...rest } = message;
@@ -102,7 +101,7 @@ function repaired(message: unknown): unknown {
   return { ...rest, params: isObject(read) ? { ...given, arguments: read } : given };
 }
 
-/** The last line may have no end. */
+/** The lines of the input. The last one may lack its line end. */
 async function* linesOf(input: Readable): AsyncGenerator<string> {
   let rest = '';
   for await (const piece of input.setEncoding('utf8') as AsyncIterable<string>) {
@@ -114,7 +113,7 @@ async function* linesOf(input: Readable): AsyncGenerator<string> {
     }
     if (rest.length > longestLine) {
       const max = `${longestLine / 1024 ** 2} MiB`;
-      throw new UsageError(`the client sent a line of more than ${max}, and no more of it is read`);
+      throw new UsageError(`the client sent a line of more than ${max}; the server stops reading`);
     }
   }
   yield rest;

@@ -19,14 +19,13 @@ interface Schema {
   readonly [keyword: string]: unknown;
 }
 
-/** What a call gave, of the types that the schemas of its tool say. */
+/** The arguments of a call, of the types in the schemas of its tool. */
 // biome-ignore lint/suspicious/noExplicitAny: as each schema says
 export type Arguments = Readonly<Record<string, any>>;
 
 /** The result for a client. Undefined members are left out. */
 export type Result = Readonly<Record<string, unknown>>;
 
-/** The options of the server. */
 export interface McpOptions {
   /** Opens a connection while `work` runs. */
   readonly connect: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>;
@@ -45,7 +44,7 @@ export interface McpOptions {
     intent: Intent | undefined,
     records: AsyncIterable<readonly JsonText[]>,
   ): Promise<string>;
-  /** Tells something to the person who started the server, and not to the client. */
+  /** Prints a line for the person who started the server, not for the client. */
   say(line: string): void;
 }
 
@@ -80,11 +79,11 @@ export interface PaidRow extends ToolRow {
   readonly kind: ToolKind;
   /** Makes the request, and checks it against the limits of the service. Throws UsageError. */
   toBody(given: Arguments, names: InputNames): Wanted['body'] | Promise<Wanted['body']>;
-  /** What the person is asked about. */
+  /** Describes the purchase in the question to the person. */
   about(given: Arguments): string;
   /** The name of the records in the result; undefined for a single answer, or none. */
   readonly records?: 'leads' | 'items';
-  /** The points in which an answer is not as asked, one line each. */
+  /** Deviations of an answer from the request, one line each. */
   warningsOf?(given: Arguments, answer: JsonText): Promise<readonly string[]>;
 }
 
@@ -95,7 +94,7 @@ export function toDefinition(row: ToolRow) {
   const outputSchema = {
     type: 'object',
     properties: { ...gives, error: {} },
-    // An error only has `error`, and clients check that, too.
+    // Clients validate results, and an error only has `error`.
     anyOf: [{ required: always }, { required: ['error'] }],
   } as const;
   return { name, title, description, inputSchema, outputSchema, annotations };
@@ -107,7 +106,7 @@ export const integer = { type: 'integer' } as const;
 export const list = { type: 'array' } as const;
 export const object = { type: 'object' } as const;
 
-/** For tools that return records: how many a result has, and where it begins. */
+/** For tools that return records: the maximum number in a result. */
 export const show = {
   type: 'integer',
   minimum: 0,
@@ -129,7 +128,7 @@ function isText(value: unknown): boolean {
   return typeof value === 'string';
 }
 
-/** Pure: the value of a text of JSON: some clients send numbers, lists and objects as such a text. */
+/** Pure: parses a JSON string, since some clients send numbers, lists and objects as strings. */
 export function fromText(sent: unknown): unknown {
   if (typeof sent !== 'string') return sent;
   try {
@@ -154,7 +153,7 @@ export function checkArguments({ name, takes, required = [], row }: ToolRow, giv
       );
     }
     const value = schema.type === 'string' ? sent : fromText(sent);
-    // Some clients send null for what is left out. For a number it could mean "none", and not the default.
+    // Some clients send null for an omitted argument. For a number, null could mean "none" instead of the default.
     if (value === null && schema.type !== 'integer') continue;
     const [what, isOne] = types[schema.type];
     if (!isOne(value)) throw new UsageError(`${argument} takes ${what}`);

@@ -5,7 +5,7 @@ import type { WaitListener } from '../transport/retry.ts';
 import type { Operation } from './operation.ts';
 import type { Spending } from './spending.ts';
 
-/** What it takes to buy. Several purchases can share one; it keeps nothing about any of them. */
+/** Everything that is needed to buy. Purchases can share a buyer, which has no state of a single purchase. */
 export interface Buyer {
   readonly connection: Connection;
   readonly context: Pick<Context, 'clock' | 'directories' | 'ids' | 'pid' | 'random' | 'signal' | 'zone'>;
@@ -22,7 +22,7 @@ export function isSameBuyer(
   return origin === connection.origin && key_fingerprint === connection.fingerprint(operationId);
 }
 
-/** Throws ConfigurationError where an operation was bought with another key or from another address: only those know what it bought. */
+/** Throws ConfigurationError if an operation was bought with another key or address: only with these can it be resumed. */
 export function checkSameBuyer(
   { connection }: Buyer,
   { operationId, intent: { origin, key_fingerprint, profile } }: Operation,

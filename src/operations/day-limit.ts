@@ -24,11 +24,11 @@ import { createSpending, type Spending } from './spending.ts';
 import { countOf, plural } from './wording.ts';
 
 /*
- * `max_credits_per_day`. What has ended counts with what it has cost at most, and what is active with what it can cost, each on the day on which it was
- * sent. All of it is added up from the lines of the index.
+ * `max_credits_per_day`. An ended purchase counts with the maximum that it has cost, an active one with its worst case, each on the day on which it
+ * was sent. The sum is computed from the lines of the index.
  */
 
-/** A purchase of which it is not known what it can have cost. */
+/** A purchase whose maximum cost is unknown. */
 interface UnknownPurchase {
   readonly op: string;
   readonly kind: string;
@@ -38,13 +38,13 @@ interface UnknownPurchase {
 
 type MoneyLine = Extract<IndexLine, { is: 'begun' | 'reserved' | 'ended' }>;
 
-/** What counts for a day: of which time, and how much. */
+/** A cost, and the time for which it counts. */
 interface Counted {
   readonly time: string;
   readonly cost: Cost;
 }
 
-/** What all purchases since midnight have cost at most, by today's prices. `unknown` are those that are not in it, newest first. Throws LocalIoError. */
+/** The maximum cost of all purchases since midnight, by today's prices. `unknown`: purchases not included, newest first. Throws LocalIoError. */
 export async function usedToday(
   index: OperationIndex,
   prices: Prices,
@@ -74,7 +74,7 @@ export async function usedToday(
   return { credits, unknown };
 }
 
-/** What one operation counts, from its lines in their order: where it has said what it has cost, that stands in place of what it could cost. */
+/** The costs that one operation counts, from its lines in their order: its recorded cost replaces its worst case. */
 async function countedOf(lines: readonly MoneyLine[], context: IndexContext): Promise<readonly Counted[]> {
   const counted: Counted[] = [];
   let open: Counted[] = [];
@@ -91,13 +91,13 @@ async function countedOf(lines: readonly MoneyLine[], context: IndexContext): Pr
     if (line.is === 'ended') settle(line.spent ?? nothing);
     else if (line.worst !== undefined) {
       open.push({ time: line.time, cost: line.worst });
-      // It was counted before, and is sent again, which may be the first time that the service gets it.
+      // `moved` was counted for an earlier day and is sent again now, so it may cost on this day.
       if (line.is === 'reserved' && line.moved !== undefined) soFar = minus(soFar, line.moved);
     }
   }
   const [{ op } = { op: '' }] = lines;
   if (open.length > 0 && !isLocked(folderOf(context.directories.state, op))) {
-    // One that was killed: its journal says what it has sent; without a journal, nothing.
+    // It was killed: the journal says what it has sent. Without a journal, it has sent nothing.
     const reading = readOperation(createJournals(context.directories.state), op);
     const spent = reading.then(async (found) =>
       found === undefined ? nothing : (await readSpent(found)).spent,
@@ -118,7 +118,7 @@ export function dayOf(time: Date, zone: Zone): string {
   return toMinutes(time, zone).slice(0, 10);
 }
 
-/** The limit of the day. Undefined where there is none, or nothing costs. Throws `credits` where the worst case is not known. */
+/** The limit of the day; undefined if there is none, or for the free local service. Throws `credits` if the worst case is unknown. */
 function limitOf({ connection, context }: Buyer, worst: Cost) {
   const { max_credits_per_day: limit } = connection.settings;
   if (limit === undefined || connection.origin === 'local') return undefined;
@@ -126,7 +126,7 @@ function limitOf({ connection, context }: Buyer, worst: Cost) {
   if (setting !== undefined) throw toUnknownPrice(setting);
   return {
     limit,
-    /** What is left of it. Throws `credits` where it is not known what a purchase of today can have cost. */
+    /** The credits that are left today. Throws `credits` if the maximum cost of a purchase of today is unknown. */
     async leftIn(index: OperationIndex): Promise<number> {
       const { credits, unknown } = await usedToday(index, connection.settings, context);
       const [first] = unknown;
@@ -137,8 +137,8 @@ function limitOf({ connection, context }: Buyer, worst: Cost) {
 }
 
 /**
- * Refuses what could bring the sum of the day above its limit. Undefined where there is no limit, or nothing costs. Throws `credits` where the worst
- * case is not known.
+ * Returns a check that refuses a cost above what is left of the day's limit; undefined without a limit, or for the free local service. Throws
+ * `credits` if the worst case is unknown.
  */
 export function toDayCheck(
   buyer: Buyer,
@@ -157,13 +157,13 @@ export function toDayCheck(
   };
 }
 
-/** How many rows of an input whose rows can't be counted are counted for the day before they come: the rest is left to other purchases. */
+/** How many rows are reserved for the day at a time if the input can't be counted. The rest stays available to other purchases. */
 const rowsAhead = 25;
 
 /**
- * The limit for the rows of a list, those that earlier runs have sent too: that of the run or, where the day leaves less, what is counted for
- * the day: `rest` rows or, where they can't be counted, a few at first (`extendRowLimit`). So an input that grows meanwhile buys no more than
- * was counted. `toDayCheck` refuses what other processes begin at the same time.
+ * The limit for the rows of a list, including those of earlier runs: the limit of the run or, if lower, what is reserved for the day. That is
+ * `rest` rows or, if they can't be counted, a few at first (`extendRowLimit`). So an input that grows meanwhile buys no more than was
+ * reserved. `toDayCheck` refuses what other processes begin at the same time.
  */
 export async function findRowLimit(
   buyer: Buyer,
@@ -187,8 +187,8 @@ export async function findRowLimit(
 }
 
 /**
- * Counts some more rows of such an input for the day with `reserve`, and raises the limit of the rows by that, up to the one of the run. False where
- * nothing more can be bought. Throws LocalIoError.
+ * Reserves more rows of an input that can't be counted, with `reserve`, and raises the limit of the rows, at most to the limit of the run. Returns
+ * false if nothing more can be bought. Throws LocalIoError.
  */
 export async function extendRowLimit(
   buyer: Buyer,
@@ -217,10 +217,9 @@ export async function extendRowLimit(
 
 function toUnknownDay({ op, kind, time, why }: UnknownPurchase, limit: number, zone: Zone): LeadpipeError {
   const which = `${kind} of ${toMinutes(new Date(time), zone).slice(11)} (${op})`;
-  const words = why === 'rows' ? 'it is not known how many rows' : 'it is not known what';
-  const has = why === 'rows' ? 'has bought' : 'has cost';
+  const unknown = why === 'rows' ? 'how many rows it has bought' : 'its cost';
   return refused(
-    `${words} ${which} ${has}, so leadpipe can't tell what is left of the ${limit} credits for today; nothing was bought`,
+    `${which} counts for today, but ${unknown} is not known, so leadpipe can't tell how much of the ${limit} credits is left; nothing was bought`,
     'price_unknown',
     { is: 'unpriced_day', operationId: op, setting: why === 'rows' ? undefined : why.setting },
   );
@@ -234,7 +233,7 @@ export function toUnknownPrice(setting: PriceName): LeadpipeError {
   );
 }
 
-/** A purchase that is refused here, before anything is sent. */
+/** The error of a purchase that is refused before anything is sent. */
 export function refused(
   message: string,
   type: string,

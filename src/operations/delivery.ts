@@ -1,27 +1,27 @@
 import type { Addition } from '../files/addition.ts';
 import type { Records } from '../json/text.ts';
 
-/** The port through which records leave. */
+/** An output for records. */
 export interface Delivery {
   /** The file that records go to, as the user named it. Undefined for standard output. */
   readonly file: string | undefined;
-  /** Whether it is read by others as it is written (standard output, a FIFO), and so is never written again from the start. */
+  /** Whether others read it while it is written (standard output, a FIFO), so that it can't be written again from the start. */
   readonly isPipe: boolean;
-  /** Resolves when it can take more. */
+  /** Resolves when more can be written (back-pressure). */
   write(records: Records): Promise<void>;
   /**
-   * Everything has been written: the file appears, or the rows are added to it. Without any rows, the file has its header alone. `isPartial`: there
-   * should have been more; such a run without any rows leaves the file as it was. `placing` is awaited right before the file is put in its place, or rows are
-   * added to it: then it gets how to see later whether that has happened. Returns the real path of the file, if it is in its place.
+   * Call this when all is written: puts the file in place, or adds the rows to it. Without rows, the file has only its header. `isPartial`: records
+   * are missing; without any rows, the existing file then stays. `placing` is awaited right before the file changes; if rows are added, its argument
+   * lets a later run detect whether that has happened. Returns the real path of the file, if it is in place.
    */
   finish(isPartial?: boolean, placing?: (addition?: Addition) => Promise<void>): Promise<string | undefined>;
-  /** Closes an output that lacks records. Returns the file that holds what arrived, if there is one, also when it is called again. Does nothing after `finish`. */
+  /** Closes an incomplete output. Returns the file with the received records, if any, also when called again. Does nothing after `finish`. */
   cut(): Promise<string | undefined>;
 }
 
 /**
- * Opens the port, before anything is sent, so that a wrong path costs nothing. Who opens it must end it with `finish` or `cut`. `operationId` is undefined
- * for one that is not recorded, and `announce` is awaited before a file is made.
+ * Opens the output before anything is sent, so that a wrong path costs nothing. The caller must end it with `finish` or `cut`. `operationId` is
+ * undefined if the operation is not recorded. `announce` is awaited before a file is created.
  */
 export type OpenDelivery = (
   operationId: string | undefined,

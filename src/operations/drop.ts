@@ -10,13 +10,12 @@ export async function checkDroppable(operation: Operation): Promise<void> {
   const { operationId } = operation;
   if (operation.resumes !== 'no') return;
   const record = await readHistoryRecord(operation);
-  throw new UsageError(`${operationId} is not unfinished (state: ${record.state}): there is nothing to drop`);
+  throw new UsageError(`${operationId} can't be dropped: it is not unfinished (state: ${record.state})`);
 }
 
 /**
- * Ends an unfinished operation: it is not resumed any more, and is pruned like the others. What arrived stays, and so does its possible
- * cost; the files that its runs have left beside their output are removed. Throws `temporary` while a process works on it, UsageError as
- * `checkDroppable`, LocalIoError.
+ * Ends an unfinished operation, so that it is no longer resumed and can be pruned. Its records and its possible cost stay; its temporary
+ * output files are removed. Throws `temporary` while a process works on it, UsageError as `checkDroppable`, LocalIoError.
  */
 export async function dropOperation(context: IndexContext, operationId: string): Promise<void> {
   await withOperation(context, operationId, async (journal, operation) => {

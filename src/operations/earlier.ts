@@ -4,7 +4,7 @@ import { digestOf } from '../digest.ts';
 import { type Facts, LeadpipeError, UsageError } from '../errors.ts';
 import { isLocked, lockedError } from '../files/folder-lock.ts';
 import { type Buyer, isSameBuyer } from './buyer.ts';
-import type { EarlierRun, LeftBehind } from './events.ts';
+import type { EarlierRun, UnresumableRun } from './events.ts';
 import type { Intent } from './journal/entries.ts';
 import { folderOf } from './journal/folders.ts';
 import { lastWritten } from './journal/journal-file.ts';
@@ -17,17 +17,17 @@ import type { Order } from './order.ts';
 import { digestsOf, type OrderDigests, type Ordered, toRowRequestText } from './order-digests.ts';
 
 export type Earlier =
-  /** It is bought, though it may have been run before. */
+  /** It is bought. `before`: an earlier run of the same order, if any. */
   | { readonly is: 'new'; readonly before?: EarlierRun | undefined; readonly answers: Answers }
-  /** The order resumes what an operation has left. */
+  /** The order resumes an unfinished operation. */
   | {
       readonly is: 'resume';
       readonly operation: Operation;
       readonly answers: Answers;
-      /** Whether it is bought again where the operation can't be resumed. */
+      /** Whether to buy everything again if the operation can't be resumed. */
       readonly mayStartOver: boolean;
     }
-  /** Another process is working on it. Only agents get this; the command line finds the output locked. */
+  /** Another process is working on it. Only agents get this; the command line fails when it locks the operation. */
   | { readonly is: 'running' }
   /** It was bought, and what arrived is stored here. */
   | { readonly is: 'stored'; readonly operation: Operation }
@@ -37,16 +37,16 @@ export type Earlier =
 /** For a named run of a list: operations that have bought rows of it, newest first. */
 type Answers = readonly Operation[];
 
-/** No earlier run has anything to do with the order. */
+/** No earlier run matters for the order. */
 export const noEarlierRun = { is: 'new', answers: [] } as const satisfies Earlier;
-/** How many runs of the same order are read at most, to name one of them: that is not worth reading the whole history. */
+/** Maximum number of runs of the same order to read: naming one of them is not worth reading the whole history. */
 const maxSame = 20;
-/** How long the stored answer is given to an agent that repeats a call. */
+/** How long an agent that repeats a call gets the stored answer. */
 const storedMs = 10 * 60_000;
 /** An earlier run can only matter if it has one of these in common with the order. */
 const deciding = ['like', 'same', 'run', 'key'] as const;
 
-interface Asking {
+interface Lookup {
   readonly buyer: Buyer;
   readonly order: Order;
   readonly ordered: Ordered;
@@ -62,7 +62,7 @@ interface Asking {
 export async function findEarlier(buyer: Buyer, order: Order, reader: Reader): Promise<Earlier> {
   const isList = rowsOf(order.kind) !== undefined;
   if (!order.keep || (!isPaid(order.kind) && !isList)) return noEarlierRun;
-  const asking = await openAsking(buyer, order, reader);
+  const asking = await openLookup(buyer, order, reader);
   const { digests, index } = asking;
   const isKnown = deciding.some((name) => {
     const digest = digests[name];
@@ -73,8 +73,7 @@ export async function findEarlier(buyer: Buyer, order: Order, reader: Reader): P
 }
 
 /**
- * One operation that the user named. Throws UsageError where its output, which stays the same, has rows of a later operation now. `elsewhere` is what to do
- * then.
+ * Resumes an operation that the user named. Throws UsageError, with the facts `elsewhere`, if its output file now has rows of a later operation.
  */
 export async function findNamed(
   buyer: Buyer,
@@ -89,12 +88,12 @@ export async function findNamed(
   }
   const answers: Operation[] = [];
   if (order.terms.options.run !== undefined) {
-    for await (const one of operationsBy(await openAsking(buyer, order, reader), 'run')) answers.push(one);
+    for await (const one of operationsBy(await openLookup(buyer, order, reader), 'run')) answers.push(one);
   }
   return { is: 'resume', operation, answers, mayStartOver: false };
 }
 
-/** The operation that has put its rows into the output after this one began; undefined where there is none, or where rows are added. */
+/** The ID of a later operation that replaced the output file; undefined if there is none, or if rows are appended. */
 async function placedLater(
   { terms: { options, output } }: Order,
   { intent, operationId }: Operation,
@@ -110,9 +109,9 @@ async function placedLater(
 }
 
 /**
- * Throws `temporary` where the same order began since the `reader` has read the index, so that the one that is begun twice at once is bought only once:
- * `own` is the operation that asks. It is asked under the lock of the index, and again before the request is sent, since this process may have been
- * stopped for so long that it was taken for dead. Undefined where the same order may begin any number of times.
+ * Returns a check that throws `temporary` if another process has begun the same order since `reader` read the index, so that it is bought only once.
+ * `own` is the operation that checks. The check runs under the lock of the index, and again before the request is sent, because this process may
+ * have been stopped and taken for dead. Undefined if the same order may begin any number of times.
  */
 export function toBegunCheck(
   { journals, openIndex }: Reader,
@@ -130,17 +129,17 @@ export function toBegunCheck(
     for (const line of find(index)) {
       if (line.is !== 'begun' || line.op === own) continue;
       const folder = folderOf(journals.stateDir, line.op);
-      // Nothing has been done with it since.
+      // Nothing was added to it since, and no process works on it.
       if (linesOf(known, line.op) === linesOf(index, line.op) && !isLocked(folder)) continue;
       const other = await readOperation(journals, line.op).catch(() => undefined);
-      // It has not written its own intent yet, so it is compared by what the index says.
+      // If it has not written its intent yet, the match in the index counts.
       if (other !== undefined && !isSameOrder(other.intent, intent, isTool)) continue;
       throw toBegun(folder, line.op);
     }
   };
 }
 
-/** Lists of the same output are the same if their rows come from the same file; calls of agents if their requests are the same to the letter. */
+/** Lists with the same output are the same order if they read the same file; calls of agents, if their requests are identical. */
 function isSameOrder(one: Intent, other: Intent, isTool: boolean): boolean {
   if (isTool) return (one.requested ?? one.body) === (other.requested ?? other.body);
   return one.options.input === other.options.input;
@@ -152,12 +151,12 @@ function toBegun(folder: string, operationId: string): LeadpipeError {
     new LeadpipeError('temporary', `the same command was run at the same time (${operationId})`, {
       type: 'operation_locked',
       charged: 'no',
-      hint: 'Nothing was bought by this one. Run it again: it then continues the other one, if there is anything left.',
+      hint: 'This run bought nothing. Run the command again: it resumes the other run, if anything is left.',
     })
   );
 }
 
-async function openAsking(buyer: Buyer, order: Order, reader: Reader): Promise<Asking> {
+async function openLookup(buyer: Buyer, order: Order, reader: Reader): Promise<Lookup> {
   const ordered = toOrdered(buyer, order);
   const { idempotencyKey } = order;
   const key = idempotencyKey === undefined ? undefined : digestOf(idempotencyKey);
@@ -178,8 +177,8 @@ function toOrdered({ connection }: Buyer, { kind, body, list, terms }: Order): O
   };
 }
 
-/** The rules for a command: what is unfinished in the same output is resumed, and the rest is told. */
-async function findForCommand(asking: Asking): Promise<Earlier> {
+/** The rules for a command: an unfinished run with the same output is resumed; other runs are reported. */
+async function findForCommand(asking: Lookup): Promise<Earlier> {
   const { order, ordered } = asking;
   const answers: Operation[] = [];
   for await (const operation of operationsBy(asking, 'run')) answers.push(operation);
@@ -197,7 +196,7 @@ async function findForCommand(asking: Asking): Promise<Earlier> {
           return !isRefused && intent.output === order.terms.output;
         })
       : undefined;
-  const before = (newest && toLeft(newest)) ?? (await findBefore(asking));
+  const before = (newest && toUnresumable(newest)) ?? (await findBefore(asking));
   return { is: 'new', before, answers };
 }
 
@@ -205,8 +204,8 @@ async function findForCommand(asking: Asking): Promise<Earlier> {
  * This buyer's operations, newest first; at most `max` are read. Throws ConfigurationError for one that can't be read and was not complete.
  */
 async function* operationsBy(
-  { digests, index, buyer, order, reader }: Asking,
-  key: keyof Asking['digests'],
+  { digests, index, buyer, order, reader }: Lookup,
+  key: keyof Lookup['digests'],
   max = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<Operation> {
   let read = 0;
@@ -228,8 +227,8 @@ async function* operationsBy(
   }
 }
 
-/** Operations that asked for the same in the last day, newest first. */
-async function* sameOfDay(asking: Asking): AsyncGenerator<Operation> {
+/** Operations with the same request in the last day, newest first. */
+async function* sameOfDay(asking: Lookup): AsyncGenerator<Operation> {
   const { buyer, ordered } = asking;
   const now = buyer.context.clock.now().getTime();
   for await (const operation of operationsBy(asking, 'like')) {
@@ -241,25 +240,25 @@ async function* sameOfDay(asking: Asking): AsyncGenerator<Operation> {
 
 async function firstOf(
   operations: AsyncIterable<Operation>,
-  isMeant: (operation: Operation) => boolean | Promise<boolean>,
+  matches: (operation: Operation) => boolean | Promise<boolean>,
 ): Promise<Operation | undefined> {
-  for await (const operation of operations) if (await isMeant(operation)) return operation;
+  for await (const operation of operations) if (await matches(operation)) return operation;
   return undefined;
 }
 
-/** A request that was sent, and whose answer never came. Sent again with its key, it is not charged twice. */
-async function findUnanswered(asking: Asking): Promise<Operation | undefined> {
+/** Finds a sent request without an answer. If it is sent again with its key, it is not charged twice. */
+async function findUnanswered(asking: Lookup): Promise<Operation | undefined> {
   const { index, order, ordered } = asking;
   const { idempotencyKey, kind, terms } = order;
   if (idempotencyKey !== undefined) {
     if (kindOf(kind)?.keeps !== 'answer') return undefined;
-    // The request that this key was given for before.
+    // The earlier request with this key.
     return await firstOf(operationsBy(asking, 'key'), (one) => {
       return one.intent.body === ordered.body && one.intent.output === terms.output && isLost(one);
     });
   }
   const { endpoint, isResumable } = kindOf(kind) ?? {};
-  // What can be resumed into its file is found by that.
+  // A resumable operation with an output file is found by that file.
   if (endpoint !== 'createTask' || (isResumable && terms.output !== null)) return undefined;
   // When a creation is sent again, the service returns the task that it made the first time.
   return await firstOf(operationsBy(asking, 'like'), (operation) => {
@@ -272,7 +271,7 @@ async function findUnanswered(asking: Asking): Promise<Operation | undefined> {
 }
 
 /** The newest unfinished run of the same task or list into the same file. */
-async function findUnfinished(asking: Asking): Promise<Operation | undefined> {
+async function findUnfinished(asking: Lookup): Promise<Operation | undefined> {
   const { idempotencyKey, kind, rows, terms } = asking.order;
   let found: Operation | undefined;
   for await (const operation of operationsBy(asking, 'same')) {
@@ -289,16 +288,16 @@ async function findUnfinished(asking: Asking): Promise<Operation | undefined> {
 }
 
 /** The newest run of the same search into the same file decides. Runs that were refused or never sent don't count. */
-async function findSearch(asking: Asking): Promise<Operation | undefined> {
+async function findSearch(asking: Lookup): Promise<Operation | undefined> {
   const operation = await firstOf(operationsBy(asking, 'same'), ({ isBegun }) => isBegun);
   return operation?.resumes === 'rest' || operation?.isInDoubt ? operation : undefined;
 }
 
 /**
- * The run of the same order that helps most where all of it would be bought again: first one with the same output, then a complete one. Undefined where
- * buying again is meant: only new leads are wanted, the run has a name, or nothing costs. Standard input is another one each time.
+ * The most useful run to name before everything is bought again: one with the same output first, then a complete one. Undefined if buying again is
+ * intended: only new leads are wanted, the run has a name, or the service is free. Standard input is different each time.
  */
-async function findBefore(asking: Asking): Promise<EarlierRun | undefined> {
+async function findBefore(asking: Lookup): Promise<EarlierRun | undefined> {
   const { list, terms } = asking.order;
   const { input, run } = terms.options;
   if (list?.onlyNew || run !== undefined || asking.ordered.origin === 'local' || input === '-')
@@ -315,10 +314,10 @@ async function findBefore(asking: Asking): Promise<EarlierRun | undefined> {
   return best;
 }
 
-/** Why an operation makes it a surprise that the same order is bought: it was bought in the last day, or is unfinished. Undefined where it does not. */
+/** Why to ask before the same order is bought again: it was bought in the last day, or is unfinished. Undefined if neither. */
 function whyAgain(
   { countedAt, folder, intent, isComplete, isReaderGone, parts, resumes }: Operation,
-  { buyer, order, ordered }: Asking,
+  { buyer, order, ordered }: Lookup,
 ): 'complete' | 'unfinished' | undefined {
   // The service does not charge a key twice.
   const isSameKey = parts.some(({ idempotencyKey }) => idempotencyKey === order.idempotencyKey);
@@ -330,7 +329,7 @@ function whyAgain(
 }
 
 /** The rules for an agent's call: what it bought within ten minutes is returned again, and what was left is resumed. */
-async function findForTool(asking: Asking): Promise<Earlier> {
+async function findForTool(asking: Lookup): Promise<Earlier> {
   const { context } = asking.buyer;
   const operation = await firstOf(sameOfDay(asking), ({ intent: { options }, isRefused }) => {
     return options.tool === true && !isRefused;
@@ -355,8 +354,8 @@ async function findForTool(asking: Asking): Promise<Earlier> {
   return phase === 'ended' && !isFresh ? noEarlierRun : stored;
 }
 
-/** Why nothing more can be got of an operation that may have been charged; undefined where that is not so. A task in doubt can be resumed. */
-function toLeft(operation: Operation): LeftBehind | undefined {
+/** Why an operation that may have been charged can't be resumed; undefined otherwise. A task in doubt can be resumed. */
+function toUnresumable(operation: Operation): UnresumableRun | undefined {
   const { end, intent } = operation;
   if (end?.outcome === 'not_found') return { operation, why: 'gone' };
   const isAnswerLost = kindOf(intent.command)?.keeps === 'answer' && isLost(operation);

@@ -20,7 +20,7 @@ export type OperationEvent =
       readonly is: 'begun';
       readonly operationId: string | undefined;
       readonly isResumable: boolean;
-      /** Whether what goes out can cost; the most that it can, and null where that is not known, and for a list. */
+      /** Whether the request can cost credits; `credits` is the maximum, null if unknown and for a list. */
       readonly isPaid: boolean;
       readonly credits: number | null;
     }
@@ -29,13 +29,13 @@ export type OperationEvent =
   /** This many more records are in the output. */
   | { readonly is: 'delivered'; readonly records: number }
   | { readonly is: 'task_seen'; readonly state: TaskState; readonly readyCount: number }
-  /** The service failed, and is asked again. */
+  /** A read failed and is retried. */
   | { readonly is: 'stumbled'; readonly fault: Error }
   /** Something odd that did no harm. */
   | { readonly is: 'warning'; readonly line: string }
   /** The task exists, even if its ID can't be written to the output. */
   | { readonly is: 'created'; readonly task: BoughtTask }
-  /** The order was run before, and is about to be bought again, for at most these credits; null where that is not known. Nothing is written down yet. */
+  /** The order was run before and is about to be bought again, for at most `credits` (null if unknown). Nothing is recorded yet. */
   | { readonly is: 'again'; readonly before: EarlierRun; readonly credits: number | null }
   /** An operation is resumed. */
   | { readonly is: 'resuming'; readonly resuming: Resuming }
@@ -49,8 +49,8 @@ export type OperationEvent =
   /** The run was stopped, and waits up to `seconds` for this many answers. */
   | { readonly is: 'stopping'; readonly answers: number; readonly seconds: number }
   /**
-   * The run is over: what its operation has received in words, if anything, what it has cost at most, and what of that it had cost `earlier`. With the balance before and after, where a limit asks for
-   * it; `after` is undefined where the service did not answer at once.
+   * The run is over: what its operation has received, in words, if anything; its maximum cost, and the part that `earlier` runs cost. With the
+   * balance before and after, if a limit needs it; `after` is undefined if the service did not answer in time.
    */
   | {
       readonly is: 'settled';
@@ -64,7 +64,7 @@ export type OperationEvent =
 
 /** What buying would do now. */
 export interface Previewed {
-  /** What would be sent, of a list the first request; undefined where nothing would be sent that can cost. */
+  /** The request that would be sent (of a list, the first); undefined if nothing that can cost would be sent. */
   readonly request: Preview | undefined;
   readonly worst: Cost;
   /** The balance, if the service told it. */
@@ -72,8 +72,8 @@ export interface Previewed {
   /** For a list. */
   readonly rows: CountedRows | undefined;
   /**
-   * What would be resumed. `isAgain`: by what was sent before, with its key. `isRunning`: another process is working on it, so it can't be
-   * resumed before that has ended.
+   * The operation that would be resumed. `isAgain`: the same request is sent again, with its key. `isRunning`: another process is working
+   * on it and must end first.
    */
   readonly resumes:
     | { readonly operation: Operation; readonly isAgain: boolean; readonly isRunning: boolean }
@@ -90,8 +90,8 @@ export interface EarlierRun {
 /** Nothing arrived; the answer was lost; the service has lost the task; what arrived is no longer stored; or it can't be read. */
 export type Unresumable = 'in_doubt' | 'lost' | 'gone' | 'not_kept' | LeadpipeError;
 
-/** One that can't be resumed. */
-export type LeftBehind = EarlierRun & { readonly why: Unresumable };
+/** An earlier run that can't be resumed. */
+export type UnresumableRun = EarlierRun & { readonly why: Unresumable };
 
 /** What is resumed, and what that costs. */
 export interface Resuming {
@@ -127,7 +127,7 @@ export interface BoughtTask {
 /** An operation: a generator of events that returns its result. */
 export type Running<T, Event = OperationEvent> = AsyncGenerator<Event, T, void>;
 
-/** How long the end of a run may wait for the balance, in milliseconds. */
+/** Timeout for the balance at the end of a run, in milliseconds. */
 export const balanceMs = 300;
 
 /**

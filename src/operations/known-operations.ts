@@ -17,7 +17,7 @@ export async function readOperation(journals: Journals, operationId: string): Pr
   return entries && fold(folderOf(journals.stateDir, operationId), entries);
 }
 
-/** What an operation has cost at most: of a list, the rows say what it has sent, also when it was killed. */
+/** The maximum cost of an operation. For a list, the stored rows show how many were sent, even after a kill. */
 export async function readSpent(
   operation: Operation,
 ): Promise<{ readonly spent: Cost; readonly sent_rows?: number }> {
@@ -38,14 +38,14 @@ export async function readKnown(
   throw toUnknownOperation(operationId, await listOperations(state));
 }
 
-/** Pure: one line that says what can't be read, and what to do about it. */
+/** Pure: the error for something unreadable in one line, with its hint. */
 export function toDamageLine({ message, details: { hint } }: LeadpipeError): string {
   return hint === undefined ? message : `${message}. ${hint}`;
 }
 
 /**
- * Opens and locks the journal of an operation, to resume it, and says what the operation is. `journals` are those that were read before.
- * Throws as `openJournal`.
+ * Opens and locks the journal of an operation, to resume it, and returns the operation. `journals` is the cache to use. Throws as
+ * `openJournal`.
  */
 export async function openOperation(
   context: IndexContext,
@@ -123,12 +123,12 @@ export async function killedRuns({ journals, openIndex }: Reader, ids: readonly 
 /** The operations of some kinds, newest first. `damaged` gets those that can't be read. Throws LocalIoError. */
 export async function* readNewest(
   context: IndexContext,
-  isMeant: (kind: string) => boolean,
+  matches: (kind: string) => boolean,
   damaged: (error: LeadpipeError) => void = () => {},
 ): AsyncGenerator<Operation> {
   const { journals, openIndex } = createReader(context);
   for (const line of (await openIndex()).newest()) {
-    if (line.is !== 'begun' || !isMeant(line.kind)) continue;
+    if (line.is !== 'begun' || !matches(line.kind)) continue;
     const found = await readOperation(journals, line.op).catch(damaged);
     if (found !== undefined) yield found;
   }
@@ -145,7 +145,7 @@ export async function readOfTask(context: IndexContext, leadsSearchId: string): 
   return operations;
 }
 
-/** The operations that can be resumed, unless their reader had what it wanted: what is stored of them is needed. Throws LocalIoError. */
+/** The operations whose stored data is needed to resume them, without those whose output was closed by its reader. Throws LocalIoError. */
 export async function readNeeded(context: IndexContext): Promise<Set<string>> {
   const needed = new Set<string>();
   for await (const { isReaderGone, operationId } of readUnfinished(createReader(context), () => {})) {

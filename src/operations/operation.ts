@@ -10,15 +10,15 @@ import { type Cost, nothing, sumOf, times } from './prices.ts';
 import { countOf } from './wording.ts';
 
 /**
- * How far an operation is. `sent`: the request went out, and nothing is known of its answer. `received`: everything is stored here, but its file is
- * perhaps not in its place.
+ * The progress of an operation. `sent`: the request was sent, and nothing is known of its answer. `received`: everything is stored here, but the
+ * output may not be in place.
  */
 export type Phase = 'new' | 'sent' | 'receiving' | 'received' | 'ended';
 
 /** What resuming it means: the same purchase is resumed, the rest is bought, or there is nothing to resume. */
 export type Resumes = 'itself' | 'rest' | 'no';
 
-/** One purchase of an operation: its only one or, where a search was cut, that of a part of it. */
+/** One purchase of an operation. A search that was cut has several: the first, and one for each rest. */
 export interface Part {
   readonly idempotencyKey: string;
   /** Exactly what is sent. */
@@ -46,7 +46,7 @@ export type Operation = ReturnType<typeof fold>;
 interface Progress {
   /** Of the task, or of the search; undefined while the service has not told it. */
   leadsSearchId: string | undefined;
-  /** Whether this operation has got its ID from the service. */
+  /** Whether the service has sent the ID of the task or the search. */
   isNamed: boolean;
   requestId: string | undefined;
   /** Records that were delivered, and that were dropped on this machine, as far as the journal says it. The service has sent both. */
@@ -214,7 +214,7 @@ export function fold(folder: string, entries: Entries) {
     sentRows = entry.sent_rows ?? sentRows;
     endOfRun = entry;
     if (part !== undefined) Object.assign(part, { outcome, charged });
-    // The rest was refused: what came before is as it was.
+    // The rest was refused at no cost: the earlier end stays.
     if (parts.length > 1 && outcome !== 'complete' && charged === 'no' && !dropped) {
       end = before.end;
       return;
@@ -269,7 +269,7 @@ export function fold(folder: string, entries: Entries) {
     operationId: basename(folder),
     folder,
     intent,
-    /** All that its journal says, for what is added to it. */
+    /** All entries of its journal; a run adds to them. */
     entries,
     /** The output for which it was begun. */
     terms: { output: intent.output, options: intent.options } as OutputTerms,
@@ -282,16 +282,16 @@ export function fold(folder: string, entries: Entries) {
     creditsAfter,
     /** Its purchases, in their order; none for what is free, and for a list, whose rows are purchases. */
     parts: parts as readonly Readonly<Part>[],
-    /** The files that its runs have made beside their outputs, and may have left. */
+    /** The temporary output files of its runs, which may still exist. */
     files: files as readonly string[],
     /** Rows that its runs have added to files, or were about to. */
     additions: additions as readonly Addition[],
     isSearch,
-    /** Of a list: how many rows had been sent when its last run ended that has said so, and how that ended; and whether a later one was killed, or is active. */
+    /** For a list: the rows sent and the outcome at the last recorded end of a run; and whether a later run was killed, or is active. */
     sentRows,
     endOfRun,
     isRunOpen: isList && isOpen,
-    /** When what it can cost was counted for the last time. */
+    /** When its possible cost was last counted for a day. */
     countedAt,
     /** Whether the service may have received something of it. */
     isSent,
@@ -340,9 +340,9 @@ export function toReceived(
 }
 
 /**
- * Pure: what an operation has cost at most, over all its runs: the one answer, which is written into its last entry. `sentRows` are the rows of a list that
- * were sent and may have been charged. Only of searches and tasks does the interface say that they are settled by what they brought; of all others
- * the worst case holds, unless nothing was charged.
+ * Pure: the maximum cost of an operation over all its runs, as written into its last entry; no other code computes it. `sentRows`: rows of a list
+ * that may have been charged. By the interface, only searches and tasks are charged by their results; all others count with their worst case,
+ * unless nothing was charged.
  */
 export function costOf(
   { intent, parts, sentRows: known }: Pick<Operation, 'intent' | 'parts' | 'sentRows'>,

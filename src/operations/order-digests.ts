@@ -49,7 +49,7 @@ function requestOf(order: Ordered): string {
   return JSON.stringify([requested ?? body, requested !== undefined, counts]);
 }
 
-/** Pure: the same text for row requests that send the same. */
+/** Pure: a canonical text: equal for row requests that send the same. */
 export function toRowRequestText(request: RowRequest): string {
   const { sentOf }: Kind = kinds[request.kind];
   const sent = sentOf === undefined ? request : sentOf(request as never);
@@ -59,7 +59,7 @@ export function toRowRequestText(request: RowRequest): string {
 /** An intent before the journal has it. */
 export type NewIntent = Omit<Intent, 'index' | 'number'>;
 
-/** The same intent with what the index holds of it: the journal stores it, and does not know what is bought. */
+/** The intent with its data for the index: the journal only stores them, and does not know what is bought. */
 export async function withDigests(intent: NewIntent): Promise<Intent> {
   const { command, idempotency_key: key, leads_search_id, reserved, worst_case } = intent;
   // The worst case of a list is that of one row.

@@ -9,8 +9,8 @@ export interface Order<Name extends string = string, Body extends object = objec
   /** A key that the user chose. */
   readonly idempotencyKey?: string | undefined;
   /**
-   * For a search or a task: the list that its leads count for, and whether only leads that are new there are wanted, by default in the list of its entity
-   * type. Without a name and `onlyNew`, they count for none.
+   * For a search or a task: the list that its leads count for, and whether only leads that are new in the list are wanted. With `onlyNew`, the
+   * default list is that of the entity type; without both, leads count for no list.
    */
   readonly list?: { readonly name?: string | undefined; readonly onlyNew?: boolean | undefined } | undefined;
   /** Whether the request and its cost are only shown: nothing is bought, and no operation is locked. */
@@ -29,7 +29,7 @@ export interface ReadTerms {
   readonly num: number;
   readonly poll: PollTimes;
   /** How long to wait, in milliseconds. */
-  readonly patienceMs?: number | undefined;
+  readonly timeoutMs?: number | undefined;
   /** Whether each record has its position. */
   readonly positions: boolean;
 }

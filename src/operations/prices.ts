@@ -7,14 +7,14 @@ export type { Cost, PriceName };
 
 export type Prices = Pick<Connection['settings'], PriceName>;
 
-/** What a purchase can cost depends on the service, and on the prices in the settings. */
+/** The facts that a cost depends on: the service, and the prices in the settings. */
 export type Priced = Pick<Connection, 'origin'> & { readonly settings: Prices };
 
 export const nothing: Cost = { credits: 0 };
 
 /**
- * Pure: the most that a purchase can cost. By the interface, a plain search reserves up to `limit` credits. A setting above one credit
- * counts nevertheless, since a limit that is too strict costs nothing.
+ * Pure: the maximum cost of a purchase. By the interface, a plain search reserves up to `limit` credits. A price setting above one credit is
+ * used nevertheless, because a worst case that is too high does no harm.
  */
 export function toWorstCase<Name extends PaidKind>(
   kind: Name,

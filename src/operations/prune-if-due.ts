@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dayMs } from '../clock.ts';
 import { withFolderLock } from '../files/folder-lock.ts';
-import { writeWhole } from '../files/whole-file.ts';
+import { writeAtomically } from '../files/whole-file.ts';
 import type { IndexContext } from './journal/operation-index.ts';
 
-/** Removes what is old, as `prune` does, at most once a day; ignores a failure. */
+/** Calls `prune` at most once a day; ignores a failure. */
 export async function pruneIfDue(context: IndexContext): Promise<void> {
   const now = context.clock.now();
   const stamp = join(context.directories.state, 'pruned');
@@ -13,7 +13,7 @@ export async function pruneIfDue(context: IndexContext): Promise<void> {
     const last = Date.parse(await readFile(stamp, 'utf8').catch(() => ''));
     if (Math.abs(now.getTime() - last) < dayMs) return;
     await withFolderLock(context.directories.state, context, 'the time', (lock) =>
-      writeWhole(stamp, now.toISOString(), 'the time', lock),
+      writeAtomically(stamp, now.toISOString(), 'the time', lock),
     );
     // Nothing is old on the first day.
     if (Number.isNaN(last)) return;

@@ -8,8 +8,8 @@ import { type Cost, creditsOf, exact, missingPrice, nothing, times } from './pri
 import type { Spending } from './spending.ts';
 import { countOf, plural } from './wording.ts';
 
-/** How long to wait for the balance where nothing depends on it. */
-const patienceMs = 3000;
+/** Timeout for the balance if nothing depends on it, in milliseconds. */
+const timeoutMs = 3000;
 
 /** What a run can cost: one purchase, the rows of a list, or nothing. */
 export type Costs =
@@ -32,16 +32,16 @@ export type Costs =
 
 /** Credits that are reserved for a run, until it ends. */
 export interface Reservation {
-  /** The balance; it is only asked for where there is a limit. */
+  /** The balance, which is only requested if there is a limit. */
   readonly available?: number;
   /** The run is over, with this error, if any. */
   settle(error?: unknown): void;
 }
 
 /**
- * Reserves the worst case of a run until `settle` is called. Rows of a list reserve theirs by themselves; here it is only seen whether all of
- * them are covered. Throws `credits` before anything is sent that costs: where the worst case is not known, or where the limit or the balance
- * does not cover it. Throws what asking for the balance throws.
+ * Reserves the worst case of a run until `settle` is called. Rows of a list reserve their cost one by one; this only checks whether all of them
+ * are covered. Throws `credits`, before anything paid is sent, if the worst case is unknown, or not covered by the limit or the balance. Throws
+ * what the request for the balance throws.
  */
 export async function reserve(
   { connection, context, ...buyer }: Buyer,
@@ -77,7 +77,7 @@ export async function reserve(
   }
 }
 
-/** Reserves what all of it can cost, with what it has cost. Throws where that is not known, or too much. */
+/** Reserves the maximum cost of the whole run, including what is spent already. Throws if that is unknown or too much. */
 function toReserved(spending: Spending, costs: Exclude<Costs, { is: 'nothing' }>): number {
   if (costs.is === 'once') return reserveCredits(spending, costs.worst);
   const { each, fits: first, rest = 0, sent } = costs;
@@ -97,7 +97,7 @@ export function toCounted(costs: Costs): Cost {
   if (costs.is === 'once') return costs.worst;
   const { again, each, limit, rest, sent } = costs;
   if (rest !== undefined) return times(each, rest + again);
-  // Of a limit for all runs of the list, earlier ones have used a part, which is counted already.
+  // Earlier runs have used a part of the limit of all runs of the list. That part is counted already.
   if (limit !== undefined) return { credits: exact(Math.max(0, limit.limit - sent * each.credits)) };
   return creditsOf(each) === 0 ? nothing : { credits: 0, unknown: 'rows' };
 }
@@ -110,7 +110,7 @@ export function worstOf(costs: Costs): Cost {
 /** The credits that are available; undefined where the service does not answer soon. */
 export async function readBalanceSoon(
   { connection, context }: Buyer,
-  withinMs = patienceMs,
+  withinMs = timeoutMs,
 ): Promise<number | undefined> {
   const patience = new AbortController();
   const cancel = context.clock.after(withinMs, () => patience.abort());
@@ -124,7 +124,7 @@ export async function readBalanceSoon(
   }
 }
 
-/** The same error. Where the service says that there are not enough credits, it gets both numbers. */
+/** The error; if the service says that there are not enough credits, with the cost and the balance. */
 export async function withNumbers(
   buyer: Buyer,
   kind: PaidKind,
@@ -142,7 +142,7 @@ export async function withNumbers(
   return error.with({ facts }, `${error.words}: ${known.join(', and ')}`);
 }
 
-/** Throws as `reserve` would for this balance, and as the day's limit does, by what the `reader` finds. Without one, its day has counted it. Reserves nothing. */
+/** Throws as `reserve` with this balance, and as the day's limit. Without a `reader`, the cost is counted for the day already. Reserves nothing. */
 export async function checkCovered(
   buyer: Buyer,
   costs: Costs,
@@ -158,7 +158,7 @@ export async function checkCovered(
   if (reader !== undefined) await toDayCheck(buyer, worstOf(costs))?.(await reader.openIndex(), counted);
 }
 
-/** Of a list: what earlier runs have used of its limit, and how many of its rows that covers. */
+/** For a list: the part of the limit that earlier runs have used, and how many rows the limit covers. */
 interface Used {
   readonly used: number;
   readonly first?: number | undefined;

@@ -12,7 +12,7 @@ import type { Plan, Run } from './run-state.ts';
 
 export type Output = ReturnType<typeof createOutput>;
 
-/** How often a run says how much it has printed, in milliseconds: a stream can bring a hundred batches in a second. */
+/** Minimum interval between `printed` entries, in milliseconds: a stream can bring a hundred batches in a second. */
 const printedMs = 1000;
 
 /**
@@ -52,7 +52,7 @@ export function createOutput(
     if (now - notedAt >= printedMs) notePrinted(now);
   }
 
-  /** What is printed twice because this can't be written down does no harm. */
+  /** If this can't be written, some records may be printed twice, which does no harm. */
   function notePrinted(now = 0): void {
     if (run.operationId === undefined || printed === noted) return;
     try {
@@ -63,7 +63,7 @@ export function createOutput(
     }
   }
 
-  /** Prints what is stored. Standard output gets what it has not got before. Returns how far that is in the file. */
+  /** Prints the stored records; standard output gets only those that it lacks. Returns the state of their file. */
   async function printReceived(
     folder: string,
     { stored = Number.POSITIVE_INFINITY, toPrinted }: Pick<Plan<unknown>, 'stored' | 'toPrinted'>,
@@ -82,7 +82,7 @@ export function createOutput(
     }
   }
 
-  /** The real path of the file to which the operation has added its rows. */
+  /** The real path of the file, if the operation has added its rows to it; otherwise undefined. */
   async function addedBefore(): Promise<string | undefined> {
     const { options, output } = order.terms;
     if (options.append !== true || output === null || operation === undefined) return undefined;
@@ -110,7 +110,7 @@ export function createOutput(
     async open(): Promise<void> {
       delivery = await open(run.operationId, announce);
     },
-    /** Begins with all that earlier runs have received, and opens it for more. */
+    /** Prints the records of earlier runs, and opens their file for more. */
     async printStored(planned: Plan<unknown>): Promise<void> {
       const { folder, journal } = run;
       const keeps = kindOf(order.kind)?.keeps;
@@ -132,11 +132,11 @@ export function createOutput(
       await removeFiles(operation?.files.filter((_, at) => (others[at] ?? 0) <= own) ?? []);
       return kept;
     },
-    /** What the last entries say of the output. */
-    told(): JournalEntry[] {
-      const told = placed === undefined ? [] : [entry.placed(placed)];
+    /** The entry for the output that was put in place, once. */
+    takeEntries(): JournalEntry[] {
+      const taken = placed === undefined ? [] : [entry.placed(placed)];
       placed = undefined;
-      return told;
+      return taken;
     },
     async close(): Promise<void> {
       if (delivery?.isPipe) notePrinted();
@@ -162,7 +162,7 @@ async function sizeOf(file: string | undefined): Promise<number> {
 
 /** Removes files that runs of an operation have made beside their outputs, and which no other run uses. */
 export async function removeFiles(files: readonly (string | undefined)[]): Promise<void> {
-  // One that can't be removed is in no one's way.
+  // A file that can't be removed does no harm.
   for (const file of files) if (file !== undefined) await rm(file, { force: true }).catch(() => undefined);
 }
 

@@ -14,8 +14,8 @@ import type { Order } from './order.ts';
 import type { Costs } from './reservation.ts';
 
 /**
- * The one object that carries a purchase, or the reading of a task that is free. It is built in the order in which the story goes: ordered,
- * found, planned, written down, performed. A kind gets it to plan, which writes nothing, and again to perform what it has planned.
+ * The state of one purchase, or of reading a task for free. Its members are set in this order: order, earlier run, plan, journal, output. A kind
+ * gets it to make its plan, which writes nothing, and again to perform the plan.
  */
 export interface Run<Body extends object = object> {
   readonly buyer: Buyer;
@@ -23,21 +23,21 @@ export interface Run<Body extends object = object> {
 
   /** What this machine has bought. */
   readonly reader: Reader;
-  /** The operation that is resumed; undefined for a new one. It says what was there before this run. */
+  /** The operation that is resumed, as it was before this run; undefined for a new one. */
   readonly operation: Operation | undefined;
   /** For a named run of a list: operations that have bought rows of it, newest first. */
   readonly answers: readonly Operation[];
-  /** Whether it is bought again where the operation can't be resumed. */
+  /** Whether to buy everything again if the operation can't be resumed. */
   readonly mayStartOver: boolean;
   /** An earlier run of the same order that is not resumed: this one is bought again. */
   readonly before: EarlierRun | undefined;
-  /** Collects what is to be told before anything is sent. */
+  /** Adds a warning, which is shown before anything is sent. */
   warn(line: string): void;
 
   /** The key of what is sent; empty where nothing is. */
   readonly idempotencyKey: string;
 
-  /** Also the lock of the operation: its right to write. */
+  /** Also the lock of the operation. */
   readonly journal: Journal;
   /** The operation, as far as it is recorded; undefined where only its cost is. */
   readonly operationId: string | undefined;
@@ -48,33 +48,33 @@ export interface Run<Body extends object = object> {
 
   readonly delivery: Delivery;
   /**
-   * The only way to a client that can buy. It returns once the journal on the disk says what will be sent, the output is open, and has everything that
-   * earlier runs have received.
+   * The only way to get a client that can buy. Returns when the request is in the journal on the disk, and the output is open and has all records of
+   * earlier runs.
    */
   begin(): Running<(waits?: WaitListener) => PayingClient>;
   /** Writes records into the output, and counts them where they can't be printed again. */
   deliver(records: Records): Promise<void>;
   /** Puts the output into its place. */
   place(isPartial?: boolean): Promise<void>;
-  /** Leaves its rows in a file beside the output, and returns its path; undefined without rows. Those of earlier runs that are no longer than it go. */
+  /** Keeps the rows in a temporary file, and returns its path; undefined without rows. Removes files of earlier runs that are not larger. */
   keep(): Promise<string | undefined>;
   /** Whether rows of an earlier run of this operation were added to the output, which then has all of them. */
   isAddedBefore(): Promise<boolean>;
-  /** Writes entries, which the disk confirms. Throws LocalIoError, LockLostError. */
+  /** Writes entries and syncs them to the disk. Throws LocalIoError, LockLostError. */
   append(...entries: readonly JournalEntry[]): Promise<void>;
   /**
-   * Counts for today what can be paid in addition; `moved` was counted before, and is sent now. Throws `credits` where the limit of the day does not cover
-   * it, LocalIoError.
+   * Counts an additional possible cost for today; `moved` was counted for an earlier day, and is sent now. Throws `credits` if the limit of the day
+   * does not cover it, LocalIoError.
    */
   reserve(cost: Cost, moved?: Cost): Promise<void>;
   /**
-   * Writes the last entries, which the disk confirms, with what the operation has cost: the one place where that is worked out. Throws LocalIoError where
-   * even the spare file leaves no room for them.
+   * Writes and syncs the last entries, with the cost of the operation, which only this computes. Throws LocalIoError if not even the spare file makes
+   * enough space for them.
    */
   end(...entries: readonly JournalEntry[]): Promise<void>;
 }
 
-/** What a run does, as its kind plans it before anything costs. */
+/** The plan of a run, which its kind makes before anything is paid. */
 export interface Plan<Result> {
   /**
    * What is sent; undefined where nothing is left to buy, and for a list, of which a preview shows the first request. `again`: the key with
@@ -84,15 +84,15 @@ export interface Plan<Result> {
   readonly costs: Costs;
   /** For a list: its requests, where they could be counted. */
   readonly rows?: CountedRows | undefined;
-  /** What the intent of a new operation says, in addition. */
+  /** Additional members for the intent of a new operation. */
   readonly intent?: Partial<Intent>;
-  /** What the entry of the rest says, in addition; undefined where a resumed operation buys nothing with another key. */
+  /** Additional members for the entry `rest`; undefined if a resumed operation buys nothing with another key. */
   readonly rest?: { readonly delivered: number; readonly excluded: number };
-  /** What is told about the operation that is resumed. */
+  /** The data for the event `resuming`. */
   readonly resuming?: Resuming;
-  /** How many records of the operation are whole, if not all that are stored: what is behind them is cut off. */
+  /** How many of the stored records are valid, if not all: the others are cut off. */
   readonly stored?: number;
-  /** How stored records are printed; by default as they came, those that were dropped not at all. `from` is the number of the first one. */
+  /** Formats stored records for the output; by default unchanged, without dropped ones. `from` is the number of the first record. */
   readonly toPrinted?: (records: readonly ReceivedRecord[], from: number) => Records;
   perform(): Running<Result>;
 }

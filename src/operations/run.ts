@@ -10,14 +10,14 @@ import {
   type BoughtTask,
   balanceMs,
   type EarlierRun,
-  type LeftBehind,
   type Running,
+  type UnresumableRun,
   warningsOf,
 } from './events.ts';
 import { entry, type JournalEntry } from './journal/entries.ts';
 import { folderOf } from './journal/folders.ts';
 import type { IndexLine } from './journal/index-lines.ts';
-import { costAlone, createJournal, type Journal, naming, noJournal } from './journal/journal.ts';
+import { costOnly, createJournal, type Journal, naming, noJournal } from './journal/journal.ts';
 import type { Entries } from './journal/journal-file.ts';
 import { type Admit, createReader, openIndex, type Reader } from './journal/operation-index.ts';
 import type { Bought } from './kinds/answer.ts';
@@ -54,7 +54,7 @@ import type { Plan, Run } from './run-state.ts';
 
 export type { Order };
 
-/** What a run brings, by the kind of its order. */
+/** The result of a run, by the kind of its order. */
 export interface Results extends Record<AnswerKind, Bought>, Record<ListKind, FinishedList> {
   search: BoughtSearch;
   'task create': BoughtTask;
@@ -65,10 +65,10 @@ export interface Results extends Record<AnswerKind, Bought>, Record<ListKind, Fi
 export type Runnable = keyof Results;
 
 /**
- * The one way to buy. It looks for an earlier run of the same order, reserves what this one can cost, and writes down what will be sent before its
- * kind gets a client that can send it. A fresh run is a resumed one that has brought nothing yet. `find` looks for an earlier run with the `reader`,
- * unless the caller knows one, which it has found with that. Returns undefined after a preview. An error names an operation that has begun. Throws
- * UsageError, LocalIoError and `credits` before anything is sent that costs, and what the kind throws.
+ * The only way to buy. It finds an earlier run of the same order, reserves the maximum cost, and records the request before its kind gets a client
+ * that can send it. `find` finds the earlier run with the `reader`; a caller that already knows the run passes a `find` that returns it. Returns
+ * undefined after a preview. An error has the ID of an operation that has begun. Throws UsageError, LocalIoError and `credits` before anything paid
+ * is sent, and what the kind throws.
  */
 export async function* run<Kind extends Runnable>(
   buyer: Buyer,
@@ -98,16 +98,16 @@ export async function* run<Kind extends Runnable>(
   }
 }
 
-/** What a run begins with. */
+/** The arguments that all runs begin with. */
 type Ordered = Pick<Run, 'buyer' | 'order' | 'reader'> & { readonly open: OpenDelivery };
 
 /** A run while it is built. */
 type Building = { -readonly [Name in keyof Run]: Run[Name] } & {
   readonly warnings: string[];
   readonly output: Output;
-  /** Everything that the journal was told, what it does not record too. */
+  /** All entries, including those that the journal does not store. */
   entries: JournalEntry[];
-  /** What the journal says before anything is sent, and what refuses that, under the lock of the index. */
+  /** The entries to write before anything is sent, and the check that can refuse them, under the lock of the index. */
   beginning: readonly JournalEntry[];
   admit: Admit | undefined;
   /** Throws where the same order was begun by another run meanwhile. */
@@ -124,7 +124,7 @@ function createRun(
 ): Building {
   const warnings: string[] = [];
   const early = (): never => {
-    throw new Error('the run has not come to this yet');
+    throw new Error('not available yet at this step of the run');
   };
   const run: Building = {
     buyer,
@@ -176,7 +176,7 @@ function createRun(
   return run;
 }
 
-/** A run that resumes nothing, though the same order may have been run `before`. */
+/** A new run. `before`: an earlier run of the same order, if any. */
 async function* begin<Kind extends Runnable>(
   ordered: Ordered,
   answers: readonly Operation[],
@@ -193,7 +193,7 @@ async function* begin<Kind extends Runnable>(
   try {
     if (before !== undefined) {
       const most = toCounted(planned.costs);
-      // No question is asked about what is refused.
+      // Refuse first: a refused order needs no question.
       await day?.(await reader.openIndex(), most);
       yield { is: 'again', before, credits: creditsOf(most) };
     }
@@ -206,8 +206,8 @@ async function* begin<Kind extends Runnable>(
   }
   const intent = await withDigests(toIntent(run, planned, reservation.available));
   run.entries = [intent];
-  if (!order.keep) run.journal = costAlone(run.journal);
-  run.beginning = [order.keep ? intent : await withDigests(toCostAlone(intent))];
+  if (!order.keep) run.journal = costOnly(run.journal);
+  run.beginning = [order.keep ? intent : await withDigests(toCostOnly(intent))];
   run.checkBegun = toBegunCheck(reader, intent, run.journal.operationId);
   run.admit = async (index, line) => {
     if (line.is === 'begun') await run.checkBegun?.(index);
@@ -221,7 +221,7 @@ async function* resume<Kind extends Runnable>(
   ordered: Ordered & Pick<Run, 'answers' | 'mayStartOver'>,
   operation: Operation,
   journal: Journal,
-): Running<{ readonly result: Results[Kind] } | { readonly left: LeftBehind; readonly reader: Reader }> {
+): Running<{ readonly result: Results[Kind] } | { readonly left: UnresumableRun; readonly reader: Reader }> {
   const { buyer } = ordered;
   const run = createRun(ordered, operation, ordered.answers, ordered.mayStartOver);
   run.journal = journal;
@@ -233,7 +233,7 @@ async function* resume<Kind extends Runnable>(
     if (spent !== undefined) {
       await journal.append(spent);
       run.entries.push(spent);
-      // The day may have more room now, and what others change from here on is seen.
+      // The day's limit may have more room now. A new reader also sees later changes of other processes.
       run.reader = createReader(buyer.context, ordered.reader.journals);
       await run.reader.openIndex();
     }
@@ -283,7 +283,7 @@ async function* perform<Result>(
     reservation.settle();
     return result;
   } catch (failed) {
-    const thrown = (failed instanceof LocalIoError && whoTookOver(run.journal)) || failed;
+    const thrown = (failed instanceof LocalIoError && lockLossOf(run.journal)) || failed;
     const known = isPaid(order.kind)
       ? await withNumbers(buyer, order.kind, worstOf(planned.costs), thrown)
       : thrown;
@@ -298,11 +298,11 @@ async function* perform<Result>(
     await run.received?.close();
     await run.journal.close();
     if (run.isBegun && isPaidOrder(order))
-      yield { is: 'settled', ...toSettled(run), balance: balance.told() };
+      yield { is: 'settled', ...toSettled(run), balance: balance.values() };
   }
 }
 
-/** Says what will be sent before it is: in the journal on the disk, with the output open. Returns what makes a client that can send it. */
+/** Records the request and opens the output before anything is sent. Returns a function that makes the client that can send it. */
 async function* beginSending(
   run: Building,
   planned: Plan<unknown>,
@@ -313,9 +313,9 @@ async function* beginSending(
     run.journal.begin(run.admit, ...entries).catch((error: unknown) => {
       throw isNew ? toRefused(error) : error;
     });
-  // The intent is told already, so that the cost can be worked out from it.
+  // The intent is in `entries` already, because the cost is computed from it.
   if (!isNew) run.entries.push(...run.beginning);
-  // The journal says whose a file is before it is made.
+  // The journal has the operation before its output file is created.
   const isEarly = order.terms.output !== null;
   if (isEarly && run.beginning.length > 0) await begin(...run.beginning);
   await output.open();
@@ -338,7 +338,7 @@ async function* beginSending(
   return (waits) => createPayingClient(buyer.connection, run.journal, waits ?? buyer.waits);
 }
 
-/** Asks for the balance before the last entry, so that nothing is waited for once everything is in its place. */
+/** Asks for the balance before the last entry, so that the run ends as soon as the output is in place. */
 function createBalance(run: Building, before: number | undefined) {
   let isAsked = before === undefined;
   let after: number | undefined;
@@ -350,24 +350,24 @@ function createBalance(run: Building, before: number | undefined) {
       // A balance that can't be read or written down is never a reason to fail.
       if (after !== undefined) await run.append(entry.balance(after)).catch(() => undefined);
     },
-    told: () => (before === undefined ? undefined : { before, after }),
+    values: () => (before === undefined ? undefined : { before, after }),
   };
 }
 
-/** Writes the last entries, each with what the operation has cost by then. */
+/** Writes the last entries, each with the cost of the operation so far. */
 async function writeEnd(run: Building, entries: readonly JournalEntry[]): Promise<void> {
   const whole: JournalEntry[] = [];
   for (const one of entries) {
-    const told = [...run.entries, ...whole, one] as unknown as Entries;
+    const known = [...run.entries, ...whole, one] as unknown as Entries;
     const isLast = one.type === 'terminal' || one.type === 'spent';
-    whole.push(isLast ? { ...one, spent: costOf(fold('', told)) } : one);
+    whole.push(isLast ? { ...one, spent: costOf(fold('', known)) } : one);
   }
-  // The cost is told even if it can't be written.
+  // The cost is reported even if it can't be written.
   run.entries.push(...whole);
   await run.journal.end(...whole);
 }
 
-/** What the operation has received, what it has cost at most, and what of that it had cost before this run. */
+/** What the operation has received, its maximum cost, and the part of the cost from before this run. */
 function toSettled({ entries, operation }: Building) {
   const settled = fold('', entries as unknown as Entries);
   return {
@@ -377,7 +377,7 @@ function toSettled({ entries, operation }: Building) {
   };
 }
 
-async function planOf(run: Run): Promise<Plan<unknown> | LeftBehind> {
+async function planOf(run: Run): Promise<Plan<unknown> | UnresumableRun> {
   const { kind } = run.order;
   if (rowsOf(kind) !== undefined) return await (await import('./kinds/list.ts')).plan(run);
   if (kind === 'search')
@@ -389,8 +389,8 @@ async function planOf(run: Run): Promise<Plan<unknown> | LeftBehind> {
 }
 
 /**
- * Shows what the same order would send now, and what that can cost: a run that stops before it is written down. It locks nothing and writes nothing, and
- * asks for the balance alone. Throws as buying would.
+ * Shows the request that the order would send now, and its maximum cost. Locks nothing, writes nothing, and requests only the balance. Throws as
+ * buying would.
  */
 async function* preview(
   buyer: Buyer,
@@ -430,7 +430,7 @@ function worstIn(line: IndexLine): Cost {
   return ('worst' in line ? line.worst : undefined) ?? nothing;
 }
 
-/** Pure: what the journal says about an operation before it begins. */
+/** Pure: the intent of an operation, before it begins. */
 function toIntent(
   { buyer, idempotencyKey, journal, order }: Building,
   { costs, intent, purchase }: Plan<unknown>,
@@ -457,13 +457,13 @@ function toIntent(
 }
 
 /** Pure: the intent of a purchase that shall not be recorded: only its cost stays, because the limit of the day adds it up. */
-function toCostAlone({ type, version, time, command, origin, worst_case }: NewIntent): NewIntent {
+function toCostOnly({ type, version, time, command, origin, worst_case }: NewIntent): NewIntent {
   const without = { profile: null, key_fingerprint: '', output: null, options: {} };
   const known = worst_case === undefined ? {} : { worst_case };
   return { ...{ type, version, time, command, origin }, ...without, ...known, unrecorded: true };
 }
 
-/** What an operation has cost when it is resumed after a kill, which has not said it; undefined where it has, or where nothing more is bought. */
+/** The entry with the cost of a run that was killed before it could write it; undefined if it is written, or if nothing more is bought. */
 async function toSpent(operation: Operation): Promise<JournalEntry | undefined> {
   const { intent, isRunOpen, isSearch, end } = operation;
   const isLeft = isSearch ? end === undefined : isRunOpen && rowsOf(intent.command) !== undefined;
@@ -472,9 +472,7 @@ async function toSpent(operation: Operation): Promise<JournalEntry | undefined> 
   return entry.spent(spent, sent_rows);
 }
 
-/**
- * What a resumed run counts for its day; undefined where nothing is bought, and where it is sent again on the day on which it was counted.
- */
+/** The cost that a resumed run counts for its day; undefined if nothing is bought, or if it is counted for this day already. */
 function toCountedAgain(
   { buyer, operation }: Building,
   { costs, purchase }: Plan<unknown>,
@@ -513,8 +511,8 @@ function toBeginning(
 }
 
 /**
- * The key of what is sent: that of the same request, if it was sent before; else the one that the user chose, unless the operation has used
- * it: another request under a used key would not be bought.
+ * The idempotency key: that of the same request, if it was sent before; else the user's own, unless the operation has used it, because the
+ * service would not carry out another request with a used key.
  */
 function toKey({ buyer, operation, order }: Building, { purchase }: Plan<unknown>): string {
   const { idempotencyKey } = order;
@@ -523,14 +521,14 @@ function toKey({ buyer, operation, order }: Building, { purchase }: Plan<unknown
 }
 
 /** Pure: why an operation that the user named can't be resumed. */
-function toLeftError({ operation: { operationId }, why }: LeftBehind): unknown {
+function toLeftError({ operation: { operationId }, why }: UnresumableRun): unknown {
   if (typeof why !== 'string') return why;
-  const reason = why === 'not_kept' ? 'its leads are no longer stored' : 'nothing of it has arrived';
+  const reason = why === 'not_kept' ? 'its leads are no longer stored' : 'none of its leads have arrived';
   return new UsageError(`${operationId} can't be resumed: ${reason}. Nothing was bought`);
 }
 
 /** The error of a run that has lost its lock: the other run has removed its files. Undefined where it has not. */
-function whoTookOver({ confirm }: Journal): LockLostError | undefined {
+function lockLossOf({ confirm }: Journal): LockLostError | undefined {
   try {
     confirm();
   } catch (error) {
@@ -539,7 +537,7 @@ function whoTookOver({ confirm }: Journal): LockLostError | undefined {
   return undefined;
 }
 
-/** Pure: the same error, of a purchase of the local service: it charges nothing, whatever happened. */
+/** Pure: the error of a purchase from the local service, which never charges. */
 function toFree(error: unknown): unknown {
   const isPaid = error instanceof LeadpipeError && error.details.charged !== undefined;
   return isPaid ? error.with({ charged: 'no' }) : error;

@@ -13,16 +13,16 @@ export function createSpending(limit: number, setting?: 'max_credits' | 'max_cre
   const spending = {
     limit,
     setting,
-    /** The limit is another one from now on. */
+    /** Replaces the limit. */
     become(other: { readonly limit: number; readonly setting?: typeof setting }): void {
       spending.limit = other.limit;
       spending.setting = other.setting;
     },
     /** Keys of purchases whose cost is not known: they have been counted already. */
     inDoubt: new Set<string>(),
-    /** What purchases that ended have cost; their worst case where the cost is not known. */
+    /** The total cost of ended purchases; of one with an unknown cost, its worst case. */
     spent: 0,
-    /** The worst cases of those that are in progress. */
+    /** The total worst case of purchases in progress. */
     reserved: 0,
     /**
      * Reserves the worst case of a purchase that is about to begin. Returns false, and reserves nothing, where the limit does not cover it.

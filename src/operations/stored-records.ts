@@ -17,8 +17,8 @@ export async function isStored({ folder, intent: { command }, isComplete }: Oper
 }
 
 /**
- * The records that an operation has delivered, some at a time: its leads, or those in its answers; none where nothing is stored. `damaged` gets each lead
- * that can't be read. Throws ConfigurationError for a damaged answer, LocalIoError, and when `signal` aborts.
+ * The delivered records of an operation, in batches: its leads, or the records in its answers; none if nothing is stored. `damaged` is called for
+ * each lead that can't be read. Throws ConfigurationError for a damaged answer, LocalIoError, and when `signal` aborts.
  */
 export async function* readStored(
   operation: Operation,
@@ -55,7 +55,7 @@ export async function* readWhole(operation: Operation): AsyncGenerator<{
   if (answer !== undefined) yield { answer };
 }
 
-/** Records from a position on, and the number of all. */
+/** At most `max` records from a position on, and the number of all records. */
 export async function sliceOf(
   all: AsyncIterable<readonly JsonText[]> | Iterable<readonly JsonText[]>,
   from: number,

@@ -29,7 +29,7 @@ export function createWarnings(max = 10) {
       if (first.length < max) first.push(line);
       else more++;
     },
-    /** The first ones, and how many more there were: a service can be odd a million times. */
+    /** The first warnings, and the number of the others, because there can be a million. */
     all: () => (more === 0 ? first : [...first, `and ${countOf(more, 'more warning')}`]),
   };
 }
@@ -37,7 +37,7 @@ export function createWarnings(max = 10) {
 /** UTF-16 code units. */
 const longest = 200;
 
-/** Pure: a text of the user on one line, with an ellipsis where it is too long to be told. */
+/** Pure: a text of the user on one line, cut with an ellipsis if it is too long. */
 export function shortened(text: string): string {
   const line = text
     .slice(0, 4 * longest)

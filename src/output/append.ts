@@ -4,13 +4,13 @@ import { LeadpipeError, LocalIoError, outputChanged, UsageError } from '../error
 import { type AddRows, digestOfRows } from '../files/addition.ts';
 import { delimiters, readCsv } from '../files/csv.ts';
 import { codeOf } from '../files/error-code.ts';
-import { blocksOf, copyInto, toRead } from '../files/own-file.ts';
+import { blocksOf, copyInto, readFlags } from '../files/own-file.ts';
 import { readFailure } from '../files/write-failure.ts';
 
 const newline = 0x0a;
 const longestLine = 64 << 20;
 
-/** What a file must be like to be appended to. */
+/** The header and delimiter that a file must have to be appended to. */
 export interface Appended {
   readonly header?: readonly string[] | undefined;
   readonly delimiter?: string | undefined;
@@ -21,14 +21,14 @@ export interface Appending {
   /** The line end of a file of CSV, and its delimiter, if it has any rows. */
   readonly lineEnd: '\r\n' | '\n' | undefined;
   readonly delimiter: string | undefined;
-  /** Whether the rows add nothing to the file that is there. */
+  /** True if there are no rows to add to the file. */
   isNothing(rows: FileHandle, target: string): Promise<boolean>;
   write(rows: FileHandle): AddRows;
 }
 
 /**
- * For a file to which rows can be added: under the same header, behind a last row that is whole. `path` is what the user calls it. Throws UsageError for
- * another header and for a torn last row, LocalIoError.
+ * Prepares adding rows to a file. `path` is the name that the user gave. Throws UsageError for another header and for an incomplete last row,
+ * LocalIoError.
  */
 export async function openAppending(target: string, path: string, appended: Appended): Promise<Appending> {
   const { lineEnd, delimiter } = await check(target, path, appended);
@@ -37,14 +37,15 @@ export async function openAppending(target: string, path: string, appended: Appe
     lineEnd,
     delimiter,
     async isNothing(rows, there) {
-      const known = (await check(there, path, wanted).catch(failChanged)).delimiter;
+      const known = (await check(there, path, wanted).catch(throwFileChanged)).delimiter;
       if (known === undefined) return (await rows.stat()).size === 0;
       return (await headOf(rows, known)).below >= (await rows.stat()).size;
     },
     write: (rows) => async (to, old) => {
       if (old !== undefined) await copyInto(old, to.handle);
       const { size: at } = await to.handle.stat();
-      const now = old === undefined ? nothingThere : await checkOpen(old, path, wanted).catch(failChanged);
+      const now =
+        old === undefined ? nothingThere : await checkOpen(old, path, wanted).catch(throwFileChanged);
       if (now.before !== '') await to.handle.appendFile(now.before);
       const from = now.delimiter === undefined ? 0 : (await headOf(rows, now.delimiter)).below;
       for await (const block of blocksOf(rows, from)) await to.handle.appendFile(block);
@@ -57,7 +58,7 @@ export async function openAppending(target: string, path: string, appended: Appe
 async function check(target: string, path: string, appended: Appended): Promise<Checked> {
   let file: FileHandle | undefined;
   try {
-    file = await open(target, toRead);
+    file = await open(target, readFlags);
     return await checkOpen(file, path, appended);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return nothingThere;
@@ -67,14 +68,14 @@ async function check(target: string, path: string, appended: Appended): Promise<
   }
 }
 
-/** The rows are there, and paid for, when it is asked again. */
-function failChanged(error: unknown): never {
+/** By now the rows are paid for: a changed file is no UsageError. */
+function throwFileChanged(error: unknown): never {
   if (!(error instanceof UsageError)) throw error;
   const message = `${error.message}: another program has changed it since this run began`;
   throw new LocalIoError(message, { type: outputChanged, cause: error });
 }
 
-/** The line end of the file, its delimiter if it has a header, and the line end that its last row lacks. */
+/** The line end of the file, its delimiter if it has a header, and in `before` the missing line end of its last row. */
 interface Checked {
   readonly lineEnd: '\r\n' | '\n';
   readonly delimiter: string | undefined;
@@ -120,7 +121,7 @@ async function checkCsv(
     const last = (await readAt(file, length - 1, 1)).toString();
     return { lineEnd: own, delimiter, before: /[\r\n]/.test(last) ? '' : own };
   }
-  // The delimiter that gives the most columns is that of the file.
+  // The delimiter with the most columns is probably the right one.
   const [columns = []] = found.sort((one, other) => other.length - one.length);
   throw new UsageError(
     `${path} has the columns ${columns.join(', ')}, but these rows have ${header.join(', ')}`,
@@ -128,9 +129,7 @@ async function checkCsv(
   );
 }
 
-/**
- * A file of CSV as if each byte of it was a character: a place in the text is one in the file, and what CSV is made of is the same in UTF-8.
- */
+/** A CSV file as Latin-1, so that positions in the text are positions in the file. Delimiters, quotes and line ends are ASCII. */
 async function* textOf(file: FileHandle): AsyncGenerator<string, void> {
   for await (const block of blocksOf(file, await beginOf(file))) yield block.toString('latin1');
 }
@@ -142,7 +141,7 @@ async function beginOf(file: FileHandle): Promise<number> {
   return (await readAt(file, 0, mark.length)).equals(mark) ? mark.length : 0;
 }
 
-/** The first row of a file of CSV, its line end, and the place of the row below it. */
+/** The first row of a CSV file, its line end, and the position of the next row. */
 async function headOf(file: FileHandle, delimiter: string) {
   const { value: row } = await readCsv(textOf(file), delimiter).next();
   const end = (await beginOf(file)) + (row?.end ?? 0);

@@ -1,6 +1,6 @@
 import type { Context, OutputStream } from '../context.ts';
 
-/** The signs of leadpipe's own that are not ASCII, with the same width; a text that is cut ends with `~`. */
+/** ASCII replacements of the same width for leadpipe's own signs; `~` ends a text that is cut. */
 const signs: Readonly<Record<string, string>> = {
   '·': '-',
   '–': '-',
@@ -11,8 +11,8 @@ const signs: Readonly<Record<string, string>> = {
 };
 
 /**
- * Pure: the text with its signs as a terminal can show them whose locale is not UTF-8; it is the same everywhere else. Texts of others stay
- * as they are: which letters such a terminal has is not known.
+ * Pure: replaces leadpipe's own signs by ASCII on a terminal whose locale is not UTF-8. Other characters stay, since its character set is not
+ * known.
  */
 export function toSigns(
   { env }: Pick<Context, 'env'>,

@@ -45,8 +45,7 @@ export function toTerminalText(text: string): string {
 }
 
 /**
- * The same for text of several lines, line by line: each is safe, tabs become spaces, and space at the end is removed. A line that is far
- * too long becomes several.
+ * As above, for text of several lines: tabs become spaces, and space at the end of a line is removed. A very long line becomes several.
  */
 export function* toTerminalLines(text: string): Generator<string, void> {
   let start = 0;

@@ -1,12 +1,12 @@
 import { stringify } from 'csv-stringify/sync';
 import type { Column } from '../columns/layout.ts';
 import { delimiters } from '../files/csv.ts';
-import { changedWithin, guarded } from '../files/csv-guard.ts';
+import { guarded, replaceFormulaStarts } from '../files/csv-guard.ts';
 import { type JsonText, textOf, textsIn, type ValueText } from '../json/text.ts';
 import { withoutControls } from './clean.ts';
 import { createRowsForm, type WriterForm, type WriterOptions } from './form.ts';
 
-/** Enough for the library to be fast, and few enough to hold: each row of a list can have many columns. */
+/** Cells per call of the library: enough to be fast, and bounded, since a row can have many columns. */
 const cellsAtOnce = 4096;
 
 /** RFC 4180, with the header even if there are no rows. */
@@ -80,7 +80,7 @@ function createCells(raw: boolean, delimiter = ',') {
 
 /** The same JSON, with the beginnings of formulas as \uXXXX: after a delimiter, these are always inside a string. */
 function jsonCell(line: JsonText, delimiter: string): string {
-  return changedWithin(
+  return replaceFormulaStarts(
     line.replaceAll('\t', ' '),
     delimiter,
     (start) => `\\u${start.charCodeAt(0).toString(16).padStart(4, '0')}`,

@@ -5,7 +5,7 @@ import type { Appending } from './append.ts';
 import type { Making } from './file-sink.ts';
 import { createRowsForm, type WriterForm, type WriterOptions } from './form.ts';
 
-/** The rows of a database, which itself can't be added to row by row: their form is described in files/database-rows.ts. */
+/** The rows of a database, which is made from them at the end. files/database-rows.ts describes their format. */
 export function createDatabaseRows(options: WriterOptions): WriterForm {
   const { columns, records = 'records' } = options.layout;
   const header = columns.map(({ header }) => JSON.stringify(header));
@@ -14,7 +14,7 @@ export function createDatabaseRows(options: WriterOptions): WriterForm {
   return createRowsForm(options, [[JSON.stringify(records)], header], valuesIn, toText);
 }
 
-/** Makes a database of its rows. One with tables of other programs is not replaced. */
+/** Makes a database from its rows. A database with tables of other programs is not replaced. */
 export function toDatabase(stateDir: string, signal: AbortSignal): Making {
   const folder = folderOfDatabases(stateDir);
   return {
@@ -27,7 +27,7 @@ export function toDatabase(stateDir: string, signal: AbortSignal): Making {
   };
 }
 
-/** Adds rows to a database: to a copy of it. Throws UsageError where that can't be done, and `temporary` where another program uses it. */
+/** Adds rows to a copy of a database. Throws UsageError if that is not possible, and `temporary` if another program uses it. */
 export async function openDatabaseAppending(
   target: string,
   path: string,

@@ -8,14 +8,14 @@ import { codeOf } from '../files/error-code.ts';
 import { checkLockPath, LockLostError, withLock } from '../files/folder-lock.ts';
 import {
   type Announce,
+  createTemporaryFile,
   isThere,
-  makeOwnFile,
-  type OwnFile,
-  placeOwnFile,
-  removeOwnFile,
+  removeTemporaryFile,
+  renameOverTarget,
+  type TemporaryFile,
 } from '../files/own-file.ts';
 import { syncFolder } from '../files/private-folder.ts';
-import { checkReplaceable, checkWritable, takeRights } from '../files/replacement.ts';
+import { checkReplaceable, checkWritable, copyPermissions } from '../files/replacement.ts';
 import { descriptorOf, statOrNothing, targetOf } from '../files/target.ts';
 import { fail, writeFailure } from '../files/write-failure.ts';
 import type { Appending } from './append.ts';
@@ -25,9 +25,9 @@ import { openDirect } from './sink.ts';
 export type SinkContext = Pick<Context, 'clock' | 'signal' | 'pid' | 'random'>;
 
 export interface FileSinkOptions {
-  /** The file is a new one: another that appears meanwhile is not replaced. */
+  /** The file must be new: a file that appears meanwhile is not replaced. */
   readonly isNew: boolean;
-  /** How the rows are added to those in the file; undefined where they replace it. */
+  /** How the rows are added to the file; undefined if they replace it. */
   readonly append: ((target: string) => Promise<Appending>) | undefined;
   /** Makes the file from its rows, for a format that can't be written row by row. */
   readonly make: Making | undefined;
@@ -35,27 +35,27 @@ export interface FileSinkOptions {
 }
 
 export interface Making {
-  /** What needs a regular file, in words. */
+  /** The format in words, such as `a workbook`. */
   readonly what: string;
-  /** Throws where the file that is there may not be replaced. `path` is what the user calls it. */
+  /** Throws if the existing file may not be replaced. `path` is the name that the user gave. */
   check?(target: string, path: string): Promise<void>;
   /** Writes it into `to`, which is empty. Returns warnings about what the format has no room for. */
   write(rows: FileHandle, to: FileHandle): Promise<readonly string[]>;
 }
 
-/** Is awaited right before a file is put in its place, or rows are added to it: then it gets what is added, and where. What it throws prevents that. */
+/** Awaited right before the file is replaced or rows are added (`addition`: which, and where). An error prevents that. */
 export type Placing = (addition?: Addition) => Promise<void>;
 
-/** What has become of a complete file: its real path, and warnings. */
+/** The real path of a complete file, and warnings. */
 export interface Committed {
   readonly target: string;
   readonly warnings: readonly string[];
 }
 
 /**
- * The file of `-o`. The rows go into a file of this run's own beside it, which is opened here, before anything is sent, and is renamed over it when it is
- * complete: a reader sees a whole file or the old one, and no other run touches it. What is not a regular file (a FIFO, /dev/null) is written directly.
- * Throws LocalIoError when it can't be written or replaced; UsageError when it is a folder, or can't be appended to.
+ * The file of `-o`. The rows go into a temporary file of this run next to it. It is opened here, before anything is sent, and renamed over the
+ * file at the end: a reader sees the whole file or the old one. Special files (a FIFO, /dev/null) are written directly. Throws LocalIoError for
+ * a file that can't be written or replaced; UsageError for a folder, or a file that can't be appended to.
  */
 export async function createFileSink(path: string, context: SinkContext, options: FileSinkOptions) {
   const { announce, isNew, make } = options;
@@ -79,11 +79,11 @@ export async function createFileSink(path: string, context: SinkContext, options
   try {
     if (existing !== undefined) await checkReplaceable(path, target, existing, own.handle);
     if (appending !== undefined) checkLockPath(lockOf(target));
-    // A disk without any room lets files be made, and refuses their first byte.
+    // A full disk allows an empty file, and fails at its first byte.
     await own.handle.appendFile('\n');
     await own.handle.truncate(0);
   } catch (error) {
-    await removeOwnFile(own).catch(() => undefined);
+    await removeTemporaryFile(own).catch(() => undefined);
     await own.handle.close();
     throw error instanceof LeadpipeError ? error : writeFailure(path, error);
   }
@@ -104,17 +104,17 @@ export async function createFileSink(path: string, context: SinkContext, options
       }
       await placing();
       if (isNew) await link(whole.path, target).then(() => syncFolder(dirname(target)));
-      else if (!(await placeOwnFile(whole, target))) throw moved(named, path);
-      if (isNew) await removeOwnFile(whole);
+      else if (!(await renameOverTarget(whole, target))) throw moved(named, path);
+      if (isNew) await removeTemporaryFile(whole);
     } catch (error) {
-      if (whole !== own) await removeOwnFile(whole).catch(() => undefined);
+      if (whole !== own) await removeTemporaryFile(whole).catch(() => undefined);
       if (!isNew || codeOf(error) !== 'EEXIST') throw error;
-      await removeOwnFile(own);
-      throw new UsageError(`${path} is there already`, 'Choose another name.');
+      await removeTemporaryFile(own);
+      throw new UsageError(`${path} already exists`, 'Choose another name.');
     } finally {
       if (whole !== own) await whole.handle.close();
     }
-    if (whole !== own) await removeOwnFile(own);
+    if (whole !== own) await removeTemporaryFile(own);
     return warnings;
   }
 
@@ -129,13 +129,13 @@ export async function createFileSink(path: string, context: SinkContext, options
         };
         await addToFile(path, target, whole, rows.write(own.handle), noted);
       } catch (error) {
-        await removeOwnFile(whole).catch(() => undefined);
+        await removeTemporaryFile(whole).catch(() => undefined);
         throw error;
       } finally {
         await whole.handle.close();
       }
     });
-    await removeOwnFile(own);
+    await removeTemporaryFile(own);
     return [];
   }
 
@@ -146,20 +146,20 @@ export async function createFileSink(path: string, context: SinkContext, options
     /** The line end of the CSV file that rows are added to, and its delimiter, if it has any rows. */
     lineEnd: appending?.lineEnd,
     delimiter: appending?.delimiter,
-    /** Writes all of the text at once. Resolves when it has been taken, so that no one gets ahead of the reader. */
+    /** Writes the text. Resolves when it is written (back-pressure). */
     async write(text: string): Promise<void> {
       if (text === '') return;
       const { size } = fstatSync(own.handle.fd);
       try {
         await own.handle.appendFile(text);
       } catch (error) {
-        // No row stays of which a part is missing.
+        // Remove the incomplete row.
         await own.handle.truncate(size).catch(() => undefined);
         throw writeFailure(path, error);
       }
       isEmpty = false;
     },
-    /** Everything has been written: the file appears, or the rows are added to it, on the disk. */
+    /** After the last write: puts the file in place, or adds the rows to it, and syncs the disk. */
     async commit(placing: Placing): Promise<Committed> {
       try {
         await sync();
@@ -175,12 +175,12 @@ export async function createFileSink(path: string, context: SinkContext, options
       }
     },
     /**
-     * The run was cut, or has brought `nothing`. Closes the output, and returns the path of the file with its rows; without rows, undefined, and there is
-     * no file.
+     * For a run that was cut, or brought `nothing`: closes the output, and returns the path of its temporary file. Without rows, removes that
+     * file and returns undefined.
      */
     async abandon(nothing = false): Promise<string | undefined> {
       // A failing disk must not hide that the run was cut.
-      const end = nothing || isEmpty ? removeOwnFile(own) : sync();
+      const end = nothing || isEmpty ? removeTemporaryFile(own) : sync();
       await end.catch(() => undefined);
       await own.handle.close().catch((error) => fail(path, error));
       return nothing || isEmpty ? undefined : named;
@@ -188,21 +188,21 @@ export async function createFileSink(path: string, context: SinkContext, options
   };
 }
 
-/** A file of this run's own with the rights of the one that it will replace. */
+/** A temporary file of this run, with the permissions of the file that it will replace. */
 async function makeBeside(
   path: string,
   target: string,
   existing: Stats | undefined,
   announce: Announce,
-): Promise<OwnFile> {
-  const own = await makeOwnFile(target, announce, existing && 0o600).catch((error: unknown) => {
+): Promise<TemporaryFile> {
+  const own = await createTemporaryFile(target, announce, existing && 0o600).catch((error: unknown) => {
     if (error instanceof LeadpipeError) throw error;
     if (existing === undefined) return fail(path, error);
     const hint =
       'Rows are first written to a temporary file next to it. Make the folder writable, or write to a file in another folder.';
     throw writeFailure(`a file next to ${path}`, error).with({ hint });
   });
-  if (existing !== undefined) await takeRights(own.handle, existing);
+  if (existing !== undefined) await copyPermissions(own.handle, existing);
   return own;
 }
 

@@ -5,7 +5,7 @@ import type { Styles } from './color.ts';
 /** A format: makes the text of records piece by piece. */
 export interface WriterForm {
   lines(records: Records): Iterable<string>;
-  /** What completes the text, if anything does. */
+  /** The end of the text, if it needs one. */
   end?(): string;
   /** How many cells so far were changed, so that no spreadsheet runs them. */
   guardedCells?(): number;
@@ -42,7 +42,7 @@ export interface WriterOptions {
   readonly shape: 'list' | 'single';
   /** Columns of the terminal; 100 without one. */
   readonly width?: number | undefined;
-  /** Whether a table was asked for: else it is cards where these are better. */
+  /** True: a table at any width. False: cards, if they are better. */
   readonly mustBeTable?: boolean;
   /** Colours, if there are any. They are passed in, so that JSON loads nothing. */
   readonly styles?: Styles | undefined;
@@ -50,7 +50,7 @@ export interface WriterOptions {
   readonly onTerminal?: boolean;
   /** Replaces the signs that the terminal can't show, in the text of a table. */
   readonly signs?: ((text: string) => string) | undefined;
-  /** Whether links can be followed there. */
+  /** True if the terminal supports links. */
   readonly links?: boolean;
   /** Leaves formulas and control characters in CSV. */
   readonly csvRaw?: boolean;
@@ -58,6 +58,6 @@ export interface WriterOptions {
   readonly lineEnd?: '\r\n' | '\n' | undefined;
   /** Between the cells of CSV; a comma by default. */
   readonly delimiter?: string | undefined;
-  /** Begins CSV with the byte order mark, by which Excel knows UTF-8: that of a list, which is always written from its start. */
+  /** CSV begins with a byte order mark, by which Excel recognizes UTF-8. Only for lists, which are always written from the start. */
   readonly mark?: boolean | undefined;
 }

@@ -25,8 +25,7 @@ function drawGrid(columns: readonly GridColumn[], rows: readonly (readonly GridC
   if (rows.length === 0) return '';
   const table = new Table({
     chars,
-    // The library tries to shorten each cell to ten columns, character by character, and throws the result away. It does not with a mark of
-    // this width.
+    // With a mark of ten columns, the library skips a slow attempt to shorten each cell.
     truncate: '…'.repeat(10),
     colWidths: columns.map(({ width }) => width ?? widest(rows)),
     colAligns: columns.map(({ align = 'left' }) => align),

@@ -55,10 +55,10 @@ const underscore = /(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu;
 const entity = /&(?=#?\w+;)/g;
 const address = /^https?:\/\/[^\s<>|\\`"]+$/i;
 
-// White space that readers of Markdown drop around a cell, and what some of them take for the end of a line.
+// White space that Markdown readers trim from a cell, and characters that some treat as line ends.
 const edge = /^\s|\s$|[\u2028\u2029]/g;
 
-/** One line for a cell of a table, from which the same text is read again. Its lines are separated by `<br>`, since there is no other way. */
+/** The text as one line, for a cell. A Markdown reader gets the same text back; line breaks become `<br>`, the only way in a cell. */
 function toCellText(given: string): string {
   const text = withoutControls(given);
   if (address.test(text)) return `<${text}>`;

@@ -10,7 +10,7 @@ import type { WriterForm, WriterOptions } from './form.ts';
 import { createStreamSink } from './sink.ts';
 import { createForm, type Format, writePieces } from './writer.ts';
 
-/** Where records go, and in which form: made once, from options, before anything is opened. */
+/** The destination and format of records; made from the options before anything is opened. */
 export interface OutputPlan extends Omit<WriterOptions, 'layout' | 'lineEnd'> {
   readonly format: Format;
   /** A function where the columns depend on the first records. */
@@ -29,9 +29,9 @@ export interface OutputPlan extends Omit<WriterOptions, 'layout' | 'lineEnd'> {
 
 type OpenContext = Pick<Context, 'stdout' | 'signal' | 'clock' | 'pid' | 'random' | 'directories'>;
 
-/** What is to be told of an output that is complete. */
+/** Facts about a complete output, for messages. */
 export interface Finished {
-  /** The real path of its file, if that is in its place. */
+  /** The real path of its file, if it was put in place. */
   readonly target?: string | undefined;
   readonly warnings: readonly string[];
   /** How many cells were changed so that no spreadsheet runs them. */
@@ -42,8 +42,8 @@ export interface Finished {
 }
 
 /**
- * Opens an output for records: the port of operations/delivery.ts, where each member is described. `announce` is awaited before a file is made. Throws
- * LocalIoError and UsageError.
+ * Opens an output for records; operations/delivery.ts describes its members. `announce` is awaited before a file is made. Throws LocalIoError
+ * and UsageError.
  */
 export async function openRows(context: OpenContext, plan: OutputPlan, announce: Announce) {
   const { columns, file, format, layout } = plan;
@@ -68,7 +68,7 @@ export async function openRows(context: OpenContext, plan: OutputPlan, announce:
     form = await createForm(format, { ...plan, layout: known, lineEnd, delimiter });
     return form;
   };
-  // Loaded before anything is sent, if that can be done.
+  // If the layout is known, load the format before anything is sent.
   if (typeof layout !== 'function') await formFor([]);
   let kept: string | undefined;
   const writeEnd = (end = ''): Promise<void> => writePieces(sink.write, [end]);
@@ -85,7 +85,7 @@ export async function openRows(context: OpenContext, plan: OutputPlan, announce:
       const nothing = { warnings: [], guardedCells: 0, unfound: [], headers };
       if (isPartial && !written && sink.replaces) {
         await sink.abandon(true);
-        return { ...nothing, warnings: [`${file} was left as it was, because this run brought nothing`] };
+        return { ...nothing, warnings: [`${file} was not changed, because this run received no records`] };
       }
       try {
         await writeEnd((await formFor([])).end?.());
@@ -100,7 +100,7 @@ export async function openRows(context: OpenContext, plan: OutputPlan, announce:
     async cut(): Promise<string | undefined> {
       if (!isOpen) return kept;
       isOpen = false;
-      // What arrived becomes a valid file; without records there is none. A full disk or a reader that went away has been reported already.
+      // Completes the text, so that the file is valid. A full disk or a closed reader has already been reported.
       if (written) await writeEnd(form?.end?.()).catch(() => undefined);
       kept = await sink.abandon();
       return kept;
@@ -148,7 +148,7 @@ async function toAppending(
   const own = typeof layout === 'function' ? undefined : layout;
   const known = columns === undefined ? layout : chosenLayout(columns, own);
   if (typeof known === 'function') {
-    // If this was found after the answer, rows that are paid for would have no place.
+    // Checked now: after the answer, rows that are paid for could not be written.
     throw new UsageError(
       'the columns are not known before the rows arrive: to append to CSV, name the columns',
       { is: 'columns_unknown' },

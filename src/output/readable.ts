@@ -3,10 +3,10 @@ import { toTerminalLines, toTerminalText } from './clean.ts';
 
 /** Characters of a cell: far more than a table shows. Nothing longer is cleaned or measured. */
 const longestCell = 4_000;
-/** The same for text with lines of its own. */
+/** Maximum characters of a text with several lines. */
 const longestText = 1_000_000;
 const deepest = 3;
-/** Terminals ignore longer addresses, or show them. */
+/** Maximum length of a link: terminals ignore longer ones, or print them. */
 const longestAddress = 2000;
 
 /** A JSON value as one line for people: without quotes, braces and escapes, and safe on a terminal. */
@@ -33,7 +33,7 @@ export function readable(value: JsonText | undefined, depth = 0): string {
   }
 }
 
-/** The same on several lines: a string keeps its lines; each item of an array and each member of an object has its own. */
+/** As `readable`, on several lines: a string keeps its lines; each array item and object member has its own. */
 export function* readableLines(value: JsonText | undefined): Generator<string, void> {
   if (value === undefined) return;
   switch (kindOf(value)) {

@@ -9,16 +9,15 @@ import { drawRows, type GridCell } from './grid.ts';
 import { addressIn, readable, readableLines } from './readable.ts';
 import { cutTo, defaultWidth, fits, gap, textWidth, wrapTo, wrapValue } from './text-width.ts';
 
-/** Lines of a value: no one reads more in a table, and every other format has all of it. */
+/** Maximum lines of a value; all other formats have the whole value. */
 const maxLines = 500;
-/** The same for the whole answer. */
+/** Maximum lines of the whole answer. */
 const maxRows = 5_000;
-/** How many names are read before the first is written. */
+/** Number of names that decide the width of their column. */
 const enoughNames = 500;
 /** Longer lines are hard to read, even on a wide terminal. */
 const widestProse = 100;
 
-/** A single answer for people. */
 export function createAnswerForm(options: WriterOptions): WriterForm {
   return options.layout.prose ? createProseForm(options) : createSheetForm(options);
 }
@@ -41,7 +40,7 @@ function createSheetForm({ layout, links, styles = stylesOf(false), ...options }
         if (++count > maxRows) return yield* drawRows(grid, [...rows, [{ text: '…' }, { text: '' }]]);
         if (address === undefined || fits(text, room)) rows.push([{ text: name }, { text, address: link }]);
         else {
-          // It stands alone, so that it can be copied.
+          // The address gets a line of its own, so that it can be copied.
           yield* drawRows(grid, [...rows, [{ text: name }, { text: '' }]]);
           yield* drawRows([{}], [[{ text, address: link }]]);
           rows = [];

@@ -8,11 +8,9 @@ import { codeOf } from '../files/error-code.ts';
 import { writeFailure } from '../files/write-failure.ts';
 
 /**
- * A sink on a stream: that of a `file`, or standard output, which stays open. A write resolves when the stream has passed its
- * bytes on, not when it has queued them: a caller that waits for it holds one batch in memory, however slow the reader.
- *
- * When `signal` aborts, a write that waits rejects with the outcome that is the signal's reason, and later ones
- * (a closing bracket) are handed over without waiting.
+ * A sink on a stream: a `file`, or standard output, which stays open. A write resolves when its bytes have left the queue of the stream
+ * (back-pressure), so that only one batch is in memory. When `signal` aborts, a pending write rejects with the outcome of the signal, and later
+ * writes (a closing bracket) don't wait.
  */
 export function createStreamSink(stream: Writable, signal: AbortSignal, file?: string) {
   let failure: Error | undefined;
@@ -56,9 +54,8 @@ export function createStreamSink(stream: Writable, signal: AbortSignal, file?: s
 const retryMs = 50;
 
 /**
- * What is no regular file: /dev/null, or a FIFO. That is opened and written without blocking, since what blocks in Node's thread
- * pool can't be stopped by any signal. Waits for its reader, as a shell does, until `signal` aborts. Throws LocalIoError, and the outcome
- * that is the signal's reason.
+ * Opens a file that is not regular: /dev/null, or a FIFO. A FIFO is opened non-blocking, since a signal can't stop a blocked thread of Node's
+ * pool. Waits for its reader until `signal` aborts. Throws LocalIoError, and the outcome of the signal.
  */
 export async function openDirect(
   path: string,

@@ -8,8 +8,8 @@ import { cutTo } from './text-width.ts';
 const defaultWidth = 80;
 
 /**
- * A spinner with a text, on one line of a terminal. It does not hide the cursor, and it hooks into nothing while it is not shown. `plain`
- * has only ASCII: not every console has the characters of the usual frames.
+ * A spinner with a text, on one line of a terminal. It does not hide the cursor, and has no hooks while it is hidden. `plain` uses only ASCII,
+ * for consoles without the characters of the usual frames.
  */
 export function createSpinner(
   stderr: OutputStream,
@@ -41,7 +41,6 @@ export function createSpinner(
       draw();
       if (!spinner.isSpinning) spinner.start();
     },
-    /** Removes the line. */
     clear(): void {
       if (spinner.isSpinning) spinner.stop();
     },
@@ -50,7 +49,7 @@ export function createSpinner(
 
 /** The part of a terminal that the spinner needs, as an object of its own, because the package patches what it gets. */
 function toTerminal({ stream, isInBackground }: OutputStream): NodeJS.WriteStream {
-  // The line of a job in the background is that of the shell.
+  // In the background, the line belongs to the shell.
   const write = (text: string): boolean => isInBackground?.() === true || stream.write(text);
   const terminal = {
     isTTY: true,

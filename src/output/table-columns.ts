@@ -43,7 +43,7 @@ export function entityTable(enrichFields: readonly string[]): TableColumn[] {
   ];
 }
 
-/** What a screen shows of records, as columns of CSV. */
+/** The columns of the table, as CSV columns. */
 export function shownColumns({ enrichFields, table }: Layout): Column[] {
   const shown = table?.() ?? (enrichFields === undefined ? [] : entityTable(enrichFields));
   return shown.map((column) => ({
@@ -106,12 +106,12 @@ export function plainTable(columns: readonly Column[]): TableColumn[] {
   }));
 }
 
-/** A cut one is of no use. */
+/** A handle that is cut is useless. */
 function isHandle({ header }: Column): boolean {
   return /^@?(?:user_?name|screen_?name|login|handle)$/i.test(header);
 }
 
-/** Before any other column: people read handles and names, and programs read IDs. */
+/** Columns of IDs are left out first, since only programs read them. */
 const yieldsFirst = 0.5;
 
 function isId({ header }: Pick<Column, 'header'>): boolean {

@@ -5,7 +5,7 @@ export interface PlannedColumn {
   readonly column: TableColumn;
   readonly width: number;
   readonly align: 'left' | 'right';
-  /** How many lines a cell may have, and whether a word that is longer than a line continues in the next. */
+  /** Maximum lines of a cell. `tears`: a word that is longer than a line continues on the next. */
   readonly lines: number;
   readonly tears: boolean;
 }
@@ -13,18 +13,18 @@ export interface PlannedColumn {
 /** In less than this, rows of leads are hard to read, and so are other rows if their cells are cut. */
 const narrow = 70;
 
-/** The least width of a column that gives room to others, and the least that tells something of a text. */
+/** Minimum width of a column that shrinks for others, and minimum width of a readable text. */
 const minCells = 6;
 const telling = 12;
-/** The most that a cell of text, or any other cell, may ask for before other columns are left out. */
+/** Maximum width that a text cell, or any other cell, gets before other columns are left out. */
 const maxOfText = 30;
 const maxOfValue = 60;
-/** The same for text that may be left out: in less, it says nothing. */
+/** As above, for text in a column that may be left out. */
 const maxOfSpare = 20;
 /** More lines than any email address, phone number or score takes. */
 const maxLines = 12;
 
-/** What the first rows have in a column. */
+/** Measurements of a column in the first rows. */
 export interface Seen {
   readonly column: TableColumn;
   /** The width of the widest cell. */
@@ -32,8 +32,8 @@ export interface Seen {
   /** The width of the header. */
   readonly header: number;
   /**
-   * The majority of its values: numbers; texts that are useless when they are cut, such as email addresses, phone numbers and amounts; and
-   * links. Above 0 where these are more than the others.
+   * Above 0 if most values are numbers; if most are useless when cut, such as email addresses, phone numbers and amounts; if most are
+   * links.
    */
   readonly numbers: number;
   readonly exact: number;
@@ -46,21 +46,21 @@ interface Wanted extends Seen {
   /** The lowest is left out first; undefined for a column that stays. */
   readonly yields: number | undefined;
   readonly minWidth: number;
-  /** With this width it shows what matters, and with the other one all that was seen. */
+  /** The width for the important part of a cell, and the width for the widest cell. */
   readonly enough: number;
   readonly whole: number;
   readonly maxWidth: number;
 }
 
-/** Whether cards are better for any rows: measuring a thousand columns of each record would take long. */
+/** True if cards are better for any rows, without measuring them: that takes long for a thousand columns. */
 export function cannotFit(columns: readonly TableColumn[], width: number): boolean {
   if (columns.some(({ share }) => share !== undefined)) return width < narrow;
   return columns.filter((one) => !one.yields).length * (1 + gap) > width + gap;
 }
 
 /**
- * The columns of a table in this width, and how wide they are, each as narrow as its content; or cards, where these are better. A table that
- * `mustFit` is one in any width.
+ * The columns of a table for this width, with their own widths, no wider than their content; or cards, if they are better. With `mustFit`,
+ * always a table.
  */
 export function planTable(
   width: number,
@@ -76,7 +76,7 @@ export function planTable(
     ({ enough }) => enough,
     ({ yields }) => yields,
   );
-  // One that may have many lines is never cut.
+  // A cell that may have more than two lines is never cut.
   const isWhole =
     roomLeft(left, width, ({ column, enough, maxWidth }) => ((column.lines ?? 1) > 2 ? enough : maxWidth)) >=
     0;
@@ -94,7 +94,7 @@ function smallest({ minWidth }: Wanted): number {
   return Math.min(minWidth, minCells);
 }
 
-/** Leaves columns out until the others have what they need: those with the lowest turn first, and none without a turn. */
+/** Leaves out columns until the others fit: the lowest `turn` first, and never one without a turn. */
 function without(
   wanted: readonly Wanted[],
   width: number,
@@ -119,7 +119,7 @@ function toWanted(seen: Seen): Wanted {
   const yields = isSpare && cells === 0 ? 0 : turn ? Number(turn) : undefined;
   const isLink = seen.links > 0 || role === 'link';
   const wanted = { ...seen, keeps, isLink, yields };
-  // A link or a text takes all lines that it may have. Between words some room is lost.
+  // A link or a text can use all of its lines. Breaks between words waste some room.
   const inLines = Math.ceil(cells / (column.lines ?? 1)) + (isLink || cells <= min ? 0 : minCells);
   const needed = keeps ? cells : Math.min(cells, inLines);
   if (part !== undefined) {
@@ -129,7 +129,7 @@ function toWanted(seen: Seen): Wanted {
     const maxWidth = isField && seen.numbers > 0 ? Math.max(whole, telling) : max;
     return { ...wanted, minWidth: min, enough: exact > 0 || isField ? whole : min, whole, maxWidth };
   }
-  // The first rows give the least width, since more rows may come one by one.
+  // The first rows decide the minimum width, since later rows may come one by one.
   const known = Math.min(max, Math.max(shrinks ? 0 : min, cells, header));
   // A column without a limit takes what the others leave, since later rows may be longer.
   const maxWidth = max === Number.POSITIVE_INFINITY ? max : known;
@@ -146,8 +146,8 @@ function roomLeft(columns: readonly Wanted[], width: number, needs: (one: Wanted
 }
 
 /**
- * Each column gets the least that it needs. The rest goes to those that need it most, and among equals to the one that has the smallest
- * part of its need.
+ * Each column gets its minimum. The rest goes to the columns of the lowest rank and, among equals, to the one with the smallest part of its
+ * need.
  */
 function share(
   wanted: readonly Wanted[],
@@ -175,7 +175,7 @@ function share(
   }));
 }
 
-/** What is useless when it is cut comes first, then links and titles, then other texts; cells come before headers. */
+/** The lowest rank is served first: cells that are useless when cut, then links and titles, then other texts; cells before headers. */
 function rankOf(
   { column, cells, enough, isLink, keeps, minWidth, whole, yields }: Wanted,
   has: number,
@@ -185,9 +185,9 @@ function rankOf(
   if (has < minWidth) return turn(keeps ? 0 : 1);
   if (keeps && has < whole) return turn(2);
   if (part !== undefined) return has < whole ? turn(3) : turn(4) + has / part - has;
-  // A column that may be left out gets the room that it was left in for, and then what the others leave.
+  // An optional column gets the width that it was kept for and, at the end, the remaining width.
   if (yields !== undefined) return turn(has < enough ? 6.5 : 9);
-  // One that was empty so far may be filled later.
+  // Later rows may fill a column that is empty so far.
   if (has >= cells && shrinks) return turn(cells === 0 ? 6 : 8);
   if (has < telling) return turn(5);
   return turn(isLink || role === 'title' ? 6 : 7);

@@ -89,7 +89,7 @@ function* see(
     for (const one of seen) {
       const text = textOf(one.column, view);
       const { lines = 1, max, role } = one.column;
-      // A link that is cut in any case does not take room from the others, and JSON of a person's own file says nothing in a cell.
+      // A link that is cut in any case takes no room from others; JSON in an optional column is unreadable in a cell.
       if (role === 'link' && !fits(text, lines * max)) continue;
       if (one.column.yields && /^[[{]/.test(text)) continue;
       one.cells = Math.max(one.cells, widthOf(text));
@@ -164,7 +164,7 @@ function* cardRows(
     if (column.links !== undefined) {
       for (const { text, address } of column.links(record)) {
         const isAddress = address !== undefined;
-        // If the link can be followed, no one needs to copy the address.
+        // If the link is clickable, the address need not be copied.
         const parts =
           links && isAddress
             ? [cutTo(label + text, width)]

@@ -52,7 +52,7 @@ export function cutTo(text: string, width: number): string {
   return `${near.slice(0, fitting(near, width - 1)).trimEnd()}…`;
 }
 
-/** The same, but cut between words, if a word is left. */
+/** As `cutTo`, but cut between words, if a word is left. */
 function cutAtWord(text: string, width: number): string {
   const cut = cutTo(text, width);
   const kept = cut.slice(0, -1);
@@ -115,14 +115,14 @@ function breakAt(near: string, width: number, isWhole: boolean, more: number): n
   if ((end === near.length && isWhole) || near[end] === ' ') return end;
   const space = near.lastIndexOf(' ', end);
   if (space > 0) return space;
-  // An address that is torn is easier to read when its parts stay whole, if that loses nothing.
+  // Break an address between its parts, if the rest still fits.
   const part = near.slice(0, end).search(/[/?&=@_.-][^/?&=@_.-]*$/) + 1;
   if (part > end / 2 && near.length - part <= more * width) return part;
   // A character that is wider than the line becomes a ….
   return end > 0 ? end : (segmenter.segment(near).containing(0)?.segment.length ?? near.length);
 }
 
-/** The beginning of a text, as far as `width` columns can possibly show. */
+/** The beginning of a text, the most that `width` columns can show. */
 function possible(text: string, width: number): string {
   const units = (width + 2) * unitsPerColumn;
   if (text.length <= units) return text;

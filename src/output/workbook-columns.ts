@@ -2,7 +2,7 @@ import type { Yielder } from '../event-loop.ts';
 import { ColumnKind, fitsNumber, isPlainNumber } from '../files/column-kind.ts';
 import { eachItem, type JsonText, kindOf, objectMembers, stringOf, toLine } from '../json/text.ts';
 
-/** A cell, as it will stand in a sheet. */
+/** A cell of a sheet. */
 export interface Cell {
   readonly kind: 'text' | 'number' | 'truth' | 'header';
   readonly text: string;
@@ -12,10 +12,10 @@ export interface Cell {
   readonly isCut?: true;
 }
 
-/** A column of the rows, and what is known of it after all rows. */
+/** A column of the rows, and facts about it after the last row. */
 interface Found {
   readonly name: string;
-  /** Of all cells, and of those alone that JSON has as numbers. */
+  /** For all cells, and for only those that are JSON numbers. */
   readonly cells: ColumnKind;
   readonly numbers: ColumnKind;
   /** For a column of links: their kinds, and whether another column with that name has the same values. Undefined for any other column. */
@@ -24,7 +24,7 @@ interface Found {
 
 /** Rows that decide the widths of the columns. */
 const looked = 200;
-/** The most kinds of links that get a column each; with more, all stay in one. */
+/** Maximum number of link columns; with more kinds, all links stay in one column. */
 const maxKinds = 100;
 /** UTF-16 units, as Excel counts them. */
 const longestText = 32_767;
@@ -36,7 +36,7 @@ const dropped =
 const address = /^https?:\/\/[^\s<>"]+$/i;
 
 /**
- * Reads all rows once, the header first: only after the last row it is known whether a column holds numbers, and which links there are.
+ * Reads all rows once, the header first. Columns of numbers and kinds of links are only known after the last row.
  * Returns the header (undefined without one), widths in characters, and a function that makes the cells of a row.
  */
 export async function findColumns(rows: AsyncIterable<JsonText>, yielder: Yielder) {
@@ -104,7 +104,7 @@ function toSources(from: Found, at: number, all: readonly Found[]): Source[] {
     }));
 }
 
-/** Widths at which each column can be read, and none fills the screen. */
+/** Widths at which each column is readable; at most 60. */
 function widthsOf(rows: readonly (readonly Cell[])[]): number[] {
   const widths: number[] = [];
   for (const row of rows) {
@@ -137,7 +137,7 @@ function toCell(value: JsonText, from: Found | undefined): Cell {
 function textCell(given: string): Cell {
   const text = given.toWellFormed().replace(dropped, '').replace(/\r\n?/g, '\n');
   if (text.length > longestText) {
-    // Not inside a character.
+    // Don't cut inside a surrogate pair.
     const cut = text.slice(0, longestText - 1).replace(/[\ud800-\udbff]$/, '');
     return { kind: 'text', text: `${cut}…`, isCut: true };
   }

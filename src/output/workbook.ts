@@ -27,8 +27,8 @@ const pieceLength = 1 << 16;
 type Write = (bytes: Uint8Array) => Promise<void>;
 
 /**
- * The rows of a workbook, which itself can't be added to row by row: a line for each, with an array of its cells as the service sent them, the header
- * first. The workbook is made from them at the end.
+ * The rows of a workbook, which is made from them at the end: a line for each, with an array of its cells as the service sent them, the header
+ * first.
  */
 export function createWorkbookRows(options: WriterOptions): WriterForm {
   const header = options.layout.columns.map((column) => JSON.stringify(column.header));
@@ -37,7 +37,6 @@ export function createWorkbookRows(options: WriterOptions): WriterForm {
   return createRowsForm(options, [header], valuesIn, toText);
 }
 
-/** Makes the workbook from its rows. */
 export function toWorkbook(signal: AbortSignal): Making {
   const write: Making['write'] = async (rows, to) => {
     const unfit = await writeWorkbook(
@@ -60,9 +59,9 @@ export function toWorkbook(signal: AbortSignal): Making {
 }
 
 /**
- * Writes rows, the header first, as a workbook; however many there are, only a piece of it is in memory: they are read twice.
- * Rows that do not fit on a sheet continue on another one, under the same header. Returns how many cells were cut, and how many
- * columns left out. Throws what `write` throws, and what the signal says.
+ * Writes rows, the header first, as a workbook. The rows are read twice, so that only a piece is in memory. Rows that do not fit on a sheet
+ * continue on another, under the same header. Returns the number of cut cells and of omitted columns. Throws what `write` throws, and the
+ * outcome of the signal.
  */
 export async function writeWorkbook(
   read: () => AsyncIterable<JsonText>,

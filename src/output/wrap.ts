@@ -6,8 +6,8 @@ export function toFacts(facts: readonly (string | false | undefined)[]): string 
 }
 
 /**
- * Puts pieces on as few lines as possible, and breaks none of them: one that is longer than a line stands alone. Without a `width` (a file,
- * a terminal that reports 0) there is one line.
+ * Puts pieces on as few lines as possible, without breaking them: a piece that is longer than a line gets its own. Without a `width` (a file, a
+ * terminal that reports 0) there is one line.
  */
 export function fillLines(pieces: readonly string[], width: number | undefined, between = ' '): string[] {
   if (!width) return [pieces.join(between)];

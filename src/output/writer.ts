@@ -43,14 +43,14 @@ function withSigns(form: WriterForm, signs: WriterOptions['signs']): WriterForm 
   };
 }
 
-/** Text is written when it has this many characters. A page of a search is nearly always one write, and nothing longer waits. */
-const worthAWrite = 1 << 20;
-/** The same for text that is slow to make. */
-const worthShowing = 1 << 12;
+/** Text is written at this number of characters: a page of a search is nearly always one write. */
+const minWriteLength = 1 << 20;
+/** As above, for text that is slow to make. */
+const minSlowWriteLength = 1 << 12;
 
 /**
- * Writes text while it is made piece by piece. Short pieces are written together; after a long write, no more is made until `write` has
- * taken it. Throws what `write` throws, and, between two pieces, what the signal says.
+ * Writes text piece by piece. Short pieces are written together; no more text is made until `write` resolves (back-pressure). Throws what
+ * `write` throws and, between two pieces, the outcome of the signal.
  */
 export async function writePieces(
   write: (text: string) => Promise<void>,
@@ -62,7 +62,7 @@ export async function writePieces(
   for (const piece of pieces) {
     text += piece;
     const isDue = yielder.isDue();
-    if (text.length >= (isDue ? worthShowing : worthAWrite)) {
+    if (text.length >= (isDue ? minSlowWriteLength : minWriteLength)) {
       await write(text);
       text = '';
     }

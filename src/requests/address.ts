@@ -6,8 +6,8 @@ export function isLoopback(hostname: string): boolean {
 }
 
 /**
- * Checks an address of the service: https, or http on this machine; without credentials and query. `source` says
- * which one it is, behind its noun. Throws ConfigurationError.
+ * Checks an address of the service: https, or http on this machine; without credentials and query. `source` tells
+ * in messages where it is from. Throws ConfigurationError.
  */
 export function toBaseUrl(address: string, source: string): URL {
   const bare = withScheme(address.trim());

@@ -3,7 +3,7 @@ import { ConfigurationError } from '../errors.ts';
 /** A shorter key may occur in ordinary text by chance, which would be masked, too. */
 const shortestKey = 8;
 
-/** Pure: a valid key. `source` says which one it is, behind its noun. Throws ConfigurationError, which does not repeat it. */
+/** Pure: a valid key. `source` tells in messages where it is from. Throws ConfigurationError, without the key in its message. */
 export function checkKey(key: string, source: string): string {
   const flaw = flawOfKey(key);
   if (flaw === undefined) return key;

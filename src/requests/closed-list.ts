@@ -3,7 +3,7 @@ export function clip(text: string): string {
   return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }
 
-/** The names for a message, each of them whole, as many as fit into this many characters; then how many more there are. */
+/** The names for a message: as many whole names as fit into `max` characters, then the number of the others. */
 export function listed(names: readonly string[], max = 300): string {
   let shown = 1;
   for (let length = names[0]?.length ?? 0; shown < names.length; shown++) {
@@ -16,8 +16,8 @@ export function listed(names: readonly string[], max = 300): string {
 }
 
 /**
- * The one name with the words of the value, or that begins with it, or that is a few keystrokes away, or whose other word is. Undefined
- * where there are several.
+ * The best match: the name with the same words, else one that begins with the value, else one with few typing errors, else one whose synonym
+ * has few typing errors. Undefined if several match.
  */
 export function nearest(
   given: string,
@@ -36,7 +36,7 @@ export function nearest(
   return near.length === 1 ? near[0] : undefined;
 }
 
-/** The names with all words of the value, in whatever number and with others between them. */
+/** The names that contain all words of the value, in singular or plural. */
 function withSameWords(
   value: string,
   allowed: readonly string[],

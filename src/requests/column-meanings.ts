@@ -3,10 +3,10 @@
  * column names. It is used for what is sent for a row, for the names of leads that are left out, and to know a header.
  */
 
-/** What stands for a company, alone or before what belongs to it: `Company`, `Account Website`, `Firma Ort`. */
+/** Words for a company, alone or before one of its fields: `Company`, `Account Website`, `Firma Ort`. */
 const companies =
   'company organization organisation account employer business corporation firm startup start_up enterprise store shop brand institution university current_company current_employer associated_company primary_company related_company firma firmen unternehmen unternehmens arbeitgeber betrieb gesellschaft entreprise societe compagnie employeur organisme empresa compania organizacion sociedad negocio empleador tienda azienda bedrijf';
-/** Names of a company that are not made of these. */
+/** Other column names for the name of a company. */
 const companyNames =
   '会社 公司 company_account company_or_account company_organization associated_company_primary primary_associated_company verbundenes_unternehmen nom_de_l_entreprise nom_entreprise nom_de_la_societe nom_societe nom_de_l_organisation raison_sociale nombre_de_la_empresa nombre_empresa nombre_de_empresa nombre_de_la_compania razon_social ragione_sociale nome_azienda firmenname unternehmensname name_der_firma name_des_unternehmens bedrijfsnaam 会社名 企業名 公司名称';
 
@@ -46,13 +46,13 @@ const ownWords = {
 
 export type Meaning = keyof typeof ownWords;
 
-/** What stands for a person before what belongs to it: `Contact First Name`. Alone it is a name. */
+/** Words for a person before one of its fields: `Contact First Name`. Alone, such a word means the name. */
 const people =
   'person contact lead prospect candidate contact_person primary_contact kontakt ansprechpartner ansprechpartnerin kontaktperson personen personne interlocuteur contacto persona';
-/** What stands before a place in an address. */
+/** Words before a place in an address. */
 const addresses = 'mailing billing shipping business work office home primary main other hq headquarters';
 
-/** Whose each of these can be. The name of a company is the company. */
+/** The fields that each owner can have. The name of a company means `company`. */
 const owners: readonly (readonly [words: string, belongings: Partial<Record<Meaning, Meaning>>])[] = [
   [people, toItself('name first last title company profile city country website email phone')],
   [companies, { ...toItself('website city country profile'), name: 'company' }],
@@ -63,12 +63,12 @@ function toItself(meanings: string): Partial<Record<Meaning, Meaning>> {
   return Object.fromEntries(meanings.split(' ').map((meaning) => [meaning, meaning]));
 }
 
-/** Names of columns that are values of others, too: `Lead` and `Customer` in a column `Status`. */
+/** Column names that are also values of other columns: `Lead` and `Customer` in a column `Status`. */
 const values = `${people} business corporation startup start_up enterprise store shop brand`;
-/** These are companies, too. */
+/** Column names that are also names of companies. */
 const companyWords = 'linkedin twitter github instagram tiktok';
 
-/** Pure: a name of a column without what differs between files: case, accents, spaces and signs. */
+/** Pure: a normalized column name: without case, accents, spaces and punctuation. */
 function toNormal(name: string): string {
   return name
     .slice(0, maxLength)
@@ -78,7 +78,7 @@ function toNormal(name: string): string {
     .replace(/[^\p{L}\p{N}]+/gu, '');
 }
 
-/** No name that is known has as many characters. */
+/** All known names are shorter, in characters. */
 const maxLength = 80;
 
 type Ranked = { readonly meaning: Meaning; readonly rank: number };
@@ -86,7 +86,7 @@ type Owner = { readonly belongings: Partial<Record<Meaning, Meaning>>; readonly 
 
 let tables: ReturnType<typeof createTables> | undefined;
 
-/** Made when they are needed first. They are some hundred words: a name of two of them is taken apart, not looked up. */
+/** Created on first use. They have single words: a name of an owner and a field is split before it is looked up. */
 function createTables() {
   const own = new Map<string, Ranked[]>();
   const before = new Map<string, Owner[]>();
@@ -106,7 +106,7 @@ function createTables() {
   return { own, before, values: toSet(values), companyWords: toSet(companyWords) };
 }
 
-/** What a column can mean, and how sure that is: a name of its own before one that is made of an owner and a belonging. */
+/** The possible meanings of a column, ranked: known names come before combinations of an owner and a field. */
 function* meaningsIn(normal: string): Generator<Ranked> {
   tables ??= createTables();
   const { own, before } = tables;
@@ -140,7 +140,7 @@ function hasMeaning(normal: string): boolean {
   return !meaningsIn(normal).next().done;
 }
 
-/** Pure: whether a line of a text is the name of the column that the other lines are; `below` is the next one. */
+/** Pure: whether the first line of a text is the header of its only column; `below` is the next line. */
 export function isColumnName(line: string, below: string): boolean {
   const normal = toNormal(line);
   return hasMeaning(normal) && (!tables?.companyWords.has(normal) || /[@/]/.test(below));
@@ -152,7 +152,7 @@ export function contactColumnIn(columns: Iterable<string>, wanted: string): stri
   return meaning && columnsByMeaning([...columns])(meaning)[0];
 }
 
-/** Pure: the columns that have a word in them that such a name is known by: `Company Phone` for `phone`. */
+/** Pure: the columns that contain a word with the same meaning: `Company Phone` for `phone`. */
 export function contactCandidatesIn(columns: readonly string[], wanted: string): readonly string[] {
   const meaning = contactMeaningOf(wanted);
   return columns.filter((column) =>

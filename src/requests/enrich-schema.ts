@@ -28,7 +28,7 @@ export function toFieldSchema(fields: readonly string[], given: string): EnrichS
   return { type: 'object', properties: Object.fromEntries(properties) };
 }
 
-/** What follows the first = is the description of the last one, with its commas. */
+/** Splits at commas. The text after the first = is the description of the last field, with its commas. */
 function toFields(given: string): string[] {
   const [names = '', ...description] = given.split(/(?==)/);
   const fields = names.split(',');

@@ -71,7 +71,7 @@ function toRequest<Type extends EntityType, More extends object>(
   return request;
 }
 
-/** Pure: those of the enrich fields that ask for what a search doesn't find: email addresses and phone numbers. */
+/** Pure: the enrich fields that ask for email addresses or phone numbers, which a search doesn't find. */
 export function contactFieldsIn(fields: readonly string[]): string[] {
   const isContact = (word: string): boolean => /^(?:e?mail|(?:tele|cell|mobile)?phone|mobile)$/.test(word);
   return fields.filter((field) => wordsOf(field.replace(/\be-mail/gi, 'email')).some(isContact));
@@ -106,7 +106,7 @@ export function checkTaskEntityType(
   return type;
 }
 
-/** Other words for the parts of these names. */
+/** Synonyms for the parts of entity types. */
 export const entityWords: Readonly<Record<string, string>> = {
   people: 'person',
   contact: 'person',

@@ -16,7 +16,7 @@ const maxDeviations = 5;
  * it, since nothing is fetched. Unknown formats and keywords are ignored. Throws UsageError.
  */
 export async function checkJsonSchema({ $schema, $async: _, ...schema }: EnrichSchema) {
-  // $async belongs to the validator: with it, the check would end after the program.
+  // Without $async, which would make the validator asynchronous: the check would end too late.
   const ajv = await createValidator($schema);
   let validate: ReturnType<typeof ajv.compile>;
   try {
@@ -64,7 +64,7 @@ const validatorOptions: Options = {
   code: { regExp: Object.assign(toPattern, { code: 'new RegExp' }) },
 };
 
-/** By the specification, patterns are Unicode; but many are only valid without it. */
+/** The specification says that patterns are Unicode, but many are only valid without the `u` flag. */
 function toPattern(pattern: string, flags: string): RegExp {
   try {
     return new RegExp(pattern, flags);

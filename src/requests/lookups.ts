@@ -53,7 +53,7 @@ export function checkExtractionType(value: string): wire.ExtractionType {
   return checkOneOf('extraction type', value, extractionTypes, extractionWords);
 }
 
-/** Other words for parts of these names. */
+/** Synonyms for parts of extraction types. */
 const extractionWords = {
   twitter: 'x',
   instagram: 'ins',
@@ -83,7 +83,7 @@ export function checkContactType(value: string): wire.ContactType {
   return checkOneOf('contact type', value, contactTypes, contactWords);
 }
 
-/** Other words for these. */
+/** Synonyms for contact types. */
 const contactWords = { e: 'email', mail: 'email', telephone: 'phone', tel: 'phone', mobile: 'phone' };
 
 /** Pure: the request of a deep search, checked against the interface's limits. Throws UsageError. */
@@ -91,7 +91,7 @@ export function toDeepSearchRequest(
   { query }: { readonly query: string },
   names: InputNames,
 ): wire.DeepSearchRequest {
-  // The interface does not trim it. But white space says nothing, and would be paid for.
+  // The interface does not trim it, but a blank query would be paid for.
   return { query: checkText({ ...limits.deepSearchQuery, trimmed: true }, names.query, query) };
 }
 

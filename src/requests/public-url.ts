@@ -2,8 +2,8 @@ import { BlockList, isIP } from 'node:net';
 import { UsageError } from '../errors.ts';
 
 /**
- * The target of web2list, which the service reads over the internet: refused here is what certainly can't be reached
- * there, before it is paid for. No name is looked up. Throws UsageError.
+ * Checks the target of web2list, which the service reads over the internet. Refuses addresses that it certainly can't reach, before they
+ * are paid for. Makes no DNS request. Throws UsageError.
  */
 export function checkPublicUrl(name: string, target: string): string {
   if (!URL.canParse(target)) {
@@ -34,7 +34,7 @@ export function checkPublicUrl(name: string, target: string): string {
 }
 
 function isPublicHost(hostname: string): boolean {
-  // The URL parser has turned every form of an address (0x7f.1, 2130706433) into the usual one.
+  // The URL parser has normalized every form of an address (0x7f.1, 2130706433).
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   const version = isIP(host);
   if (version !== 0) return !closed.check(host, version === 4 ? 'ipv4' : 'ipv6');

@@ -4,19 +4,19 @@ import { type JsonText, JsonView, stringOf } from '../json/text.ts';
 import { columnsByMeaning, joinName, type Meaning } from './column-meanings.ts';
 import { containerAt, containerIn, textAt } from './template.ts';
 
-/** What is sent for a row that does not say it in a column of its own: what the table of columns knows of it. Empty where that is nothing. */
+/** Makes the text to send for a row that has no column for it, from its columns with known meanings. Empty if there are none. */
 export type ToRowText = (record: JsonText) => string;
 
-/** The links of a lead in JSON, which are also the header of a column. */
+/** The paths of links in a lead, which are also column headers. */
 const linkPaths = ['links.website', 'links.linkedin_url'];
-/** A text that says nothing, or only the error of a spreadsheet. */
+/** A placeholder such as `n/a`, or an error value of a spreadsheet. */
 const nothing = /^(?:n\/a|[-–—?.]+|#(?:n\/a|(?:ref|value|null|num|div\/0|spill|calc)!|name\?))$/i;
 
-export function isNothing(text: string): boolean {
+export function isEmptyWord(text: string): boolean {
   return nothing.test(text);
 }
 
-/** Which columns have a meaning. What was found for the last record is kept: the next one mostly has the same columns. */
+/** Finds the columns with a meaning. Caches the last result, because the next record mostly has the same columns. */
 function createFinder() {
   let last: string | undefined;
   let found = columnsByMeaning([]);
@@ -32,21 +32,21 @@ function pathsOf(names: Iterable<string>): readonly string[] {
   return paths.some((name) => name.toLowerCase() === 'links') ? [...paths, ...linkPaths] : paths;
 }
 
-/** The text at a path on one line. What is an object is called by its name. */
+/** The text at a path, on one line; for an object, its `name`. */
 function lineAt(view: JsonView, path: string): string {
   const whole = textAt(view, path);
   const text = containerIn(whole) === undefined ? whole : textAt(view, `${path}.name`);
   return toLine(text);
 }
 
-/** The same for an address: of a list or an object the first link in it. */
+/** The address at a path, on one line; for a list or an object, its first link. */
 function addressAt(view: JsonView, path: string): string {
   const inside = containerIn(textAt(view, path));
   return inside === undefined ? lineAt(view, path) : toLine(stringOf(linksIn(inside)[0]) ?? '');
 }
 
 function toLine(text: string): string {
-  return isNothing(text) ? '' : text.replace(/\s+/g, ' ').trim();
+  return isEmptyWord(text) ? '' : text.replace(/\s+/g, ' ').trim();
 }
 
 /**
@@ -58,7 +58,7 @@ export function createIdentityText(): ToRowText {
   return (record) => {
     const view = new JsonView(record);
     const columns = find(pathsOf(view.names()));
-    /** Of several columns the first in which something stands. */
+    /** The first text that is not empty, among the columns with this meaning. */
     const read = (meaning: Meaning, textIn = lineAt): string => {
       for (const path of columns(meaning)) {
         const text = textIn(view, path);
@@ -80,8 +80,8 @@ export function createIdentityText(): ToRowText {
 }
 
 /**
- * Pure: the filled columns of a record that what is sent for it does not use. None where that names a company or has a link: it is enough to
- * know somebody by.
+ * Pure: the filled columns of a record that the sent text does not use. None if the text has a company or a link, which is enough to
+ * identify the record.
  */
 export function unusedIn(record: JsonText, sent: string): readonly string[] {
   const view = new JsonView(record);
@@ -102,10 +102,10 @@ function otherLink(view: JsonView): string {
   return containerAt(view, 'links') === undefined ? '' : addressAt(view, 'links');
 }
 
-/** Pure: the person, or whoever has the one name that stands there, and the company beside it. */
+/** Pure: the name of the person (or the only name in the record), and of the company. */
 function toNames(whole: string, first: string, family: string, company: string) {
   const isIn = (part: string): boolean => joinName([part, whole]) === whole;
-  // A name without the first and the last name that stand beside it is not that person's.
+  // A whole name that contains neither the first nor the last name is not the person's.
   const isOther = whole !== '' && first !== '' && family !== '' && !isIn(first) && !isIn(family);
   const name = joinName(isOther ? [first, family] : [first, whole, family]);
   const own = company === '' && isOther ? whole : company;
@@ -113,8 +113,8 @@ function toNames(whole: string, first: string, family: string, company: string) 
 }
 
 /**
- * Pure: a template for the identity of such a record; undefined where its columns don't say it. A name with a brace in it can't stand in a
- * template.
+ * Pure: a template for the identity of records with these columns; undefined if no column tells it. A template can't contain a column name
+ * with a brace.
  */
 export function toIdentityTemplate(names: Iterable<string>): string | undefined {
   const paths = pathsOf(names).filter((path) => !/[{}]/.test(path));
@@ -138,7 +138,7 @@ function braced(path: string): string {
   return `{${path}}`;
 }
 
-/** What names the target of each kind of extraction, the surest first. */
+/** The meanings of columns with the target of each kind of extraction, the most certain first. */
 const targetMeanings: Readonly<Record<string, readonly Meaning[]>> = {
   x: ['x', 'handle'],
   github_user: ['github', 'handle'],
@@ -148,7 +148,7 @@ const targetMeanings: Readonly<Record<string, readonly Meaning[]>> = {
   web2list: ['website'],
 };
 
-/** What stands in the one column that names a target of this type. */
+/** Makes the text from the column with the target of this extraction type. */
 export function createTargetText(type: ExtractionType): ToRowText {
   const find = createFinder();
   const meanings = targetMeanings[type.replace(/_[^_]+$/, '')] ?? [];

@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 import { openFileRecords } from '../files/file-records.ts';
-import type { FileRecord, Reading, Records } from '../files/reading.ts';
+import type { FileRecord, ReadOptions, Records } from '../files/reading.ts';
 import { isKnownColumn } from './column-meanings.ts';
 
 /** A row of an input: its record, or why it has none. */
@@ -16,7 +16,7 @@ export interface Input extends Records {
 /** The records of a file, numbered. `name` is where its extension stands. Throws UsageError. */
 export async function openInput(
   bytes: AsyncIterable<Uint8Array | string>,
-  { name, ...reading }: Omit<Reading, 'extension' | 'isKnown' | 'path'> & { readonly name: string },
+  { name, ...reading }: Omit<ReadOptions, 'extension' | 'isKnown' | 'path'> & { readonly name: string },
 ): Promise<Input> {
   const extension = extname(name).toLowerCase();
   const opened = await openFileRecords(bytes, { ...reading, path: name, extension, isKnown: isKnownColumn });

@@ -7,11 +7,11 @@ export type Template = ReturnType<typeof toTemplate>;
 
 type Piece = { readonly text: string } | { readonly path: string };
 
-/** What stands between two commas. */
+/** The pieces between two commas. */
 type Part = readonly (Piece | { readonly inside: readonly Part[] })[];
 
 /**
- * Makes a text from a record: `{name}, {links.website}`. `{{` and `}}` mean braces. What is empty takes its comma, or its parentheses, with it.
+ * Makes a text from a record: `{name}, {links.website}`. `{{` and `}}` mean braces. An empty value is left out with its comma or its parentheses.
  * Throws UsageError.
  */
 export function toTemplate(source: string, name: string) {
@@ -52,7 +52,7 @@ export function toTemplate(source: string, name: string) {
   };
 }
 
-/** Pure: the parts between commas, and those inside parentheses. A parenthesis without its other one is a text. */
+/** Pure: the parts between commas, and those inside parentheses. An unmatched parenthesis is text. */
 function toParts(pieces: readonly Piece[]): readonly Part[] {
   const tokens = pieces.flatMap((piece): readonly Piece[] =>
     'path' in piece ? [piece] : piece.text.split(/([,()])/).map((text) => ({ text })),
@@ -84,11 +84,11 @@ function toParts(pieces: readonly Piece[]): readonly Part[] {
 
 type Read = (path: string) => string;
 
-/** The parts in which something stands, with commas between them; undefined where only empty values are. */
+/** The parts that are not empty, with commas between them; undefined if all values are empty. */
 function fillParts(parts: readonly Part[], read: Read): string | undefined {
   const filled = parts.map((part) => fillPart(part, read)).filter((text) => text !== undefined);
   if (filled.length === 0) return undefined;
-  // The space before it belongs to the comma that is gone.
+  // Also removes the space beside a removed comma.
   return filled.length < parts.length ? filled.join(',').trim() : filled.join(',');
 }
 
@@ -98,7 +98,7 @@ function fillPart(part: Part, read: Read): string | undefined {
   let isAfterEmpty = false;
   for (const piece of part) {
     if ('text' in piece) {
-      // What is empty takes one of the spaces beside it with it.
+      // An empty value is left out with one of the spaces beside it.
       text += isAfterEmpty && /(?:^|\s)$/.test(text) ? piece.text.replace(/^\s/, '') : piece.text;
       isAfterEmpty &&= piece.text === '';
       continue;
@@ -165,13 +165,13 @@ export function pathsIn(view: JsonView, path: string, depth = maxDepth): readonl
   return inner.length === 0 ? [path] : inner.flatMap((name) => pathsIn(view, `${path}.${name}`, depth - 1));
 }
 
-/** Pure: what may be the name of a member that a path leads into: all that stands before one of its dots. */
+/** Pure: the possible names of the outer member of a path: each part of it that ends before a dot. */
 export function headsOf(path: string): string[] {
   const parts = path.split('.');
   return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join('.'));
 }
 
-/** Pure: the member of a record by such a name. */
+/** Pure: the member with this name; case is ignored if no name is equal. */
 export function memberIn(record: JsonText, name: string): JsonText | undefined {
   return memberOf(new JsonView(record), name);
 }

@@ -71,8 +71,8 @@ export function checkIdempotencyKey(key: string, { idempotency_key: name }: Inpu
 }
 
 /**
- * Checks a value from a closed list. Throws UsageError, which names the nearest of the allowed values, and all of them unless they would bury
- * that one. `words` are other words for parts of these names, and `meant` other names for whole values.
+ * Checks a value from a closed list. Throws UsageError, which names the nearest allowed value, and all of them unless there are many. `words`
+ * are synonyms for parts of the names, `meant` synonyms for whole values.
  */
 export function checkOneOf<Value extends string>(
   name: string,
@@ -90,7 +90,7 @@ export function checkOneOf<Value extends string>(
   );
 }
 
-/** The range in words. A position is a number to people, and a limit that no one can reach is left out. */
+/** The range in words. A position is called a number, and an unreachable maximum is left out. */
 function rangeOf(range: Range): string {
   const { min, max, unit } = range;
   if (isOpen(range)) return `a whole number, at least ${min}`;

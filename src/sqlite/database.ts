@@ -16,7 +16,7 @@ let sqlite: Sqlite3Static;
 /** Starts SQLite. Needed once in a process, before a file is opened, since WebAssembly starts asynchronously. */
 export async function loadSqlite(): Promise<void> {
   if (sqlite !== undefined) return;
-  // SQLite reads its settings from this global, and removes it. Its console messages are thrown as errors, too.
+  // SQLite reads its settings from this global, and removes it. Its console messages are silenced: each is also thrown as an error.
   Object.assign(globalThis, { sqlite3ApiConfig: { warn: () => {}, error: () => {} } });
   sqlite = await startSqlite();
   installFiles(sqlite);
@@ -26,13 +26,13 @@ export async function loadSqlite(): Promise<void> {
 export const isSqliteError = (error: unknown): error is Error =>
   error instanceof Error && error.name === 'SQLite3Error';
 
-/** What SQLite says of an error; undefined where the file is damaged, or no database. */
+/** SQLite's message of an error; undefined if the file is damaged, or is not a database. */
 export function reasonOf({ message }: Error): string | undefined {
   const [, code, reason] = /^(SQLITE_\w+): sqlite3 result code \d+: (.*)$/s.exec(message) ?? [];
   return /^SQLITE_(?:CORRUPT|NOTADB)/.test(code ?? '') ? undefined : (reason ?? message);
 }
 
-/** Opens a file, and makes it unless there is one; `immutable`: one that no one writes to any more. */
+/** Opens a file, created if missing; `immutable`: a file that nothing writes to any more. */
 export function openFile(path: string, how?: 'immutable') {
   const name = `file:${path.replace(/[%?#]/g, encodeURIComponent)}${how === undefined ? '' : `?${how}=1`}`;
   return toRows(new sqlite.oo1.DB(name, how === undefined ? 'c' : 'r'));
@@ -42,19 +42,19 @@ export function openFile(path: string, how?: 'immutable') {
 const encodings = ['utf-8', 'utf-8', 'utf-16le', 'utf-16be'] as const;
 const encodingFrom = 59;
 
-/** Pure: how the texts of a database are written. */
+/** Pure: the encoding of the texts in a database. */
 export function encodingOf(bytes: Uint8Array): (typeof encodings)[number] {
   return encodings[bytes[encodingFrom] ?? 0] ?? 'utf-8';
 }
 
-/** Opens the bytes of a database, to be read. They are copied. */
+/** Opens a copy of the bytes of a database, for reading. */
 export function openBytes(bytes: Uint8Array) {
   const { capi, wasm } = sqlite;
   const connection = new sqlite.oo1.DB(':memory:', 'c');
-  // Its own check of types knows no Buffer.
+  // SQLite's type check rejects a Buffer.
   const from = wasm.allocFromTypedArray(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length));
   const encoding = encodingOf(bytes);
-  // It would open no other.
+  // SQLite for WebAssembly opens only UTF-8, so the header says UTF-8.
   wasm.heap8u().fill(1, from + encodingFrom, from + encodingFrom + 1);
   const flags =
     capi.SQLITE_DESERIALIZE_FREEONCLOSE |
@@ -69,8 +69,8 @@ export function openBytes(bytes: Uint8Array) {
 }
 
 /**
- * SQLite for WebAssembly takes all texts for UTF-8, and would not understand the statements of a database in UTF-16. With these in UTF-8 it
- * reads the tables; their texts come as the bytes that they are.
+ * SQLite for WebAssembly takes all texts for UTF-8, so it can't read the schema of a UTF-16 database. This rewrites the schema in UTF-8; the texts in
+ * the tables stay as they are, and are decoded later.
  */
 function rewriteSchema({ all, exec, run }: Rows, encoding: string): void {
   const decoder = new TextDecoder(encoding);
@@ -105,7 +105,7 @@ function toRows(connection: Database, decoder = new TextDecoder()) {
       yield row as Row;
     }
   }
-  // Reads all rows: an unfinished statement would keep the transaction's view open.
+  // Reads all rows: an unfinished statement would keep a read transaction open.
   const all = <Row = Record<string, unknown>>(sql: string, values?: BindingSpec): Row[] => {
     const statement = prepared(sql);
     try {
@@ -135,8 +135,8 @@ function toRows(connection: Database, decoder = new TextDecoder()) {
       }
     },
     /**
-     * The cells of each row as texts: whole numbers with all digits, and nothing for NULL and for what is no text. A column that was added
-     * later has `defaults` in the rows from before, which are in UTF-8 whatever the encoding.
+     * The cells of each row as texts: integers with all digits, empty for NULL and blobs. Older rows have the `defaults` of a column that was added
+     * later; these are in UTF-8, whatever the encoding.
      */
     *texts(sql: string, defaults: ReadonlySet<string> = new Set()): Generator<string[], void> {
       const toText = (bytes: Uint8Array): string => {

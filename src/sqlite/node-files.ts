@@ -3,12 +3,12 @@ import * as fs from 'node:fs';
 import type { Sqlite3Static, WasmPointer } from '@sqlite.org/sqlite-wasm';
 
 /**
- * Gives SQLite access to files, which its WebAssembly lacks. Nothing is locked here: whoever writes holds a lock of its own, and what is
- * read is not changed.
+ * Gives SQLite access to files, which its WebAssembly build lacks. Nothing is locked here: a writer holds leadpipe's own lock, and files that are
+ * read do not change.
  */
 export function installFiles({ capi, wasm, vfs }: Sqlite3Static): void {
   const descriptors = new Map<WasmPointer, number>();
-  const onlyRead = new Set<WasmPointer>();
+  const readOnly = new Set<WasmPointer>();
   const descriptorOf = (file: WasmPointer): number => descriptors.get(file) ?? -1;
   const pathOf = (name: WasmPointer): string => wasm.cstrToJs(name) ?? '';
   const heap = (from: WasmPointer, length: number) => wasm.heap8u().subarray(from, from + length);
@@ -40,13 +40,13 @@ export function installFiles({ capi, wasm, vfs }: Sqlite3Static): void {
         xClose: coded(capi.SQLITE_IOERR_CLOSE, (file) => {
           fs.closeSync(descriptorOf(file));
           descriptors.delete(file);
-          onlyRead.delete(file);
+          readOnly.delete(file);
         }),
         xRead: coded(capi.SQLITE_IOERR_READ, (file, to, length, from) => {
           const count = fs.readSync(descriptorOf(file), heap(to, length), { position: Number(from) });
           heap(to + count, length - count).fill(0);
-          // Without this, a database that keeps its changes in a log of its own can't be read: whoever opens it has looked for the log.
-          if (Number(from) === 0 && length > 20 && onlyRead.has(file)) heap(to, length).fill(1, 18, 20);
+          // Marks the header as having no write-ahead log, which can't be read here. The caller has checked that there is none.
+          if (Number(from) === 0 && length > 20 && readOnly.has(file)) heap(to, length).fill(1, 18, 20);
           return count < length ? capi.SQLITE_IOERR_SHORT_READ : capi.SQLITE_OK;
         }),
         xWrite: coded(capi.SQLITE_IOERR_WRITE, (file, from, length, to) => {
@@ -84,7 +84,7 @@ export function installFiles({ capi, wasm, vfs }: Sqlite3Static): void {
       methods: {
         xOpen: coded(capi.SQLITE_CANTOPEN, (_, name, file, flags, flagsOut) => {
           descriptors.set(file, open(pathOf(name), flags));
-          if ((flags & capi.SQLITE_OPEN_READONLY) !== 0) onlyRead.add(file);
+          if ((flags & capi.SQLITE_OPEN_READONLY) !== 0) readOnly.add(file);
           Object.assign(new capi.sqlite3_file(file), { $pMethods: io.pointer }).dispose();
           if (flagsOut !== 0) wasm.poke32(flagsOut, flags);
         }),

@@ -10,7 +10,7 @@ import type { Connect } from './tunnel.ts';
 export interface AgentOptions {
   /** The only address that is connected to. */
   readonly service: URL;
-  /** Whether it is an address of this machine itself: nothing stands in between, and http is allowed. */
+  /** Whether it is a loopback address: no proxy is used, and http is allowed. */
   readonly isLoopback: boolean;
   readonly proxy?: HttpProxy | undefined;
   /** The limit for each step: TCP and TLS to the service or the proxy, the proxy's answer, TLS through the proxy. */
@@ -18,24 +18,24 @@ export interface AgentOptions {
   /** A PEM file of authorities to trust in addition. NODE_EXTRA_CA_CERTS in `env` may name more. */
   readonly caFile?: string | undefined;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Is called when a connection is being opened; the function that it returns is called when that is over. */
+  /** Called when a connection begins to open; the returned function is called when it is open or has failed. */
   readonly connecting?: ((host: string) => () => void) | undefined;
   /** Is called when a connection is open, before undici gets it. */
   readonly opened?: (socket: Socket) => void;
 }
 
 /**
- * A connection that was idle may accept a POST and then reset, which leaves a paid request in doubt. So no connection is used again after
- * an idle second.
+ * An idle connection may accept a POST and then reset, and whether a paid request was charged would be unknown. So a connection that was
+ * idle for a second is not used again.
  */
 const idleConnectionMs = 1000;
 
-/** Bytes of all headers of an answer. Cookies and policies of proxies are often larger than the 16 kB that Node takes. */
+/** Maximum bytes of all headers of an answer. Cookies and policies of proxies often exceed Node's default of 16 kB. */
 const maxHeaderSize = 64 * 1024;
 
 /**
- * The connections of one run. The time limits of answers are not undici's: exchange.ts can tell which one ran out. Throws
- * ConfigurationError for a useless file of authorities.
+ * The connections of one run. exchange.ts measures the timeouts of answers, because undici does not tell which one ran out. Throws
+ * ConfigurationError for an invalid file of authorities.
  */
 export async function createAgent(options: AgentOptions): Promise<Dispatcher> {
   const { service, proxy, caFile, env = {}, connectTimeoutMs } = options;
@@ -87,7 +87,7 @@ export async function createAgent(options: AgentOptions): Promise<Dispatcher> {
     },
   });
   const destroy = (): Promise<void> => {
-    // undici waits for connections that are still being opened, and so a run that gave up would not end.
+    // undici waits for connections that are still opening; without this, a run that gave up would not end.
     ended.abort();
     return new Promise((resolve) => Agent.prototype.destroy.apply(agent, [null, resolve] as never));
   };

@@ -3,7 +3,7 @@ import * as zlib from 'node:zlib';
 import type { Exchange } from './exchange.ts';
 import type { Mask } from './mask.ts';
 
-/** Characters. A body is masked in parts of this length; a key is always shorter, in whatever form. */
+/** Characters. A body is masked in parts of `longestPart`; a key is shorter than `longestKey`, even when it is escaped. */
 const [longestPart, longestKey] = [1024 * 1024, 64 * 1024];
 
 /** The bytes of a body as they arrive, decoded; as they are in an unknown content encoding. Throws what the exchange and zlib throw. */
@@ -12,7 +12,7 @@ export async function* piecesOf(exchange: Exchange): AsyncGenerator<Uint8Array> 
   if (decoder === undefined) return yield* exchange.body();
   // Errors are thrown by the decoder.
   for await (const piece of pipeline(Readable.from(exchange.body()), decoder, () => {})) {
-    // Decoding a body that has arrived can take long.
+    // Decompressing can take long even when the whole body has arrived.
     exchange.signal.throwIfAborted();
     yield piece;
   }
@@ -67,7 +67,7 @@ export async function readText(
   return { text: parts.join(''), isUtf8 };
 }
 
-/** Why a body can't be read (over the cap, wrong content encoding); undefined if it was cut. */
+/** Why a body can't be read (too large, damaged compression); undefined if it was cut. */
 export function unreadableOf(error: unknown): string | undefined {
   if (error instanceof RangeError) return error.message;
   const { code = '' } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};

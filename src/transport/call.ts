@@ -12,7 +12,7 @@ export interface Request {
   readonly last?: true;
 }
 
-/** A request on its way. */
+/** A request, ready to be sent. */
 export interface Call extends Omit<Request, 'endpoint'> {
   readonly endpoint: Endpoint;
   readonly limits: TimeLimits;

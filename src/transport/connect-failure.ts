@@ -3,7 +3,7 @@ import type { Fault } from './policy.ts';
 /** A connection that was never made: nothing of the request left this machine. */
 export class ConnectFailure extends Error {
   readonly code: string | undefined;
-  /** Which row of the policy table it is, where the code does not say so: a proxy did not let us through, or nothing runs here. */
+  /** Its row of the policy table, if the code does not tell it: a proxy refused, or the local service is not running. */
   readonly refusal: Fault | undefined;
   /** What to do, where more is known than the policy table says. */
   readonly hint: string | undefined;
@@ -32,7 +32,7 @@ interface Failure extends NodeJS.ErrnoException {
   readonly hostname?: string;
 }
 
-/** In plain words, where there are some. Connection errors of several addresses at once have no message of their own. */
+/** The cause in plain words, if there are any. An AggregateError of several addresses has no message of its own. */
 export function messageOf(cause: Error): string {
   if (cause instanceof ConnectFailure) return cause.message;
   if (cause instanceof AggregateError && cause.message === '') return cause.errors.map(messageOf).join(', ');
@@ -43,7 +43,7 @@ export function messageOf(cause: Error): string {
     return `the address of ${hostname} could not be looked up (DNS did not answer)`;
   if (code === 'ECONNREFUSED' && address !== undefined)
     return `nothing answers at ${address.includes(':') ? `[${address}]` : address}:${port} (ECONNREFUSED)`;
-  // Its message says for how long, and at which addresses.
+  // undici's message has the addresses and the time.
   if (code === 'UND_ERR_CONNECT_TIMEOUT')
     return message.replace('Connect Timeout Error', 'nothing answers in time');
   if (code === 'ECONNRESET') return `the other end closed the connection (${message})`;
@@ -52,11 +52,11 @@ export function messageOf(cause: Error): string {
   return message;
 }
 
-/** What undici says of heads that it refuses, by what is wrong with them. The limit is that of agent.ts. */
+/** Our words for undici's messages about invalid response heads. The limit of 64 kB is set in agent.ts. */
 export const unreadableHeads: ReadonlyMap<string, string> = new Map([
   ['Headers Overflow Error', 'its headers are larger than 64 kB'],
-  ['bad response', 'it begins with "100 Continue", which was not asked for'],
+  ['bad response', 'it begins with an unexpected "100 Continue"'],
 ]);
 
-/** Error codes of a connection whose other end does not use TLS, or no version of it that we support. */
+/** Error codes of a server that does not use TLS, or only unsupported versions of it. */
 export const notTls = /^(?:EPROTO$|ERR_SSL_)/;

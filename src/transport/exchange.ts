@@ -9,15 +9,15 @@ import { SilenceError, type TimeLimits } from './time-limits.ts';
 /** The only method that is used of undici's dispatchers, 7 and newer. */
 export type Dispatching = Pick<Dispatcher, 'dispatch'>;
 
-export interface Exchanging {
+export interface ExchangeOptions {
   readonly dispatcher: Dispatching;
   readonly clock: Clock;
   readonly beforeSend?: (() => void) | undefined;
 }
 
-/** Waiting is counted in steps of this many milliseconds. A step in which the process was stopped counts as one. */
+/** Waiting is measured in steps of this length, so that time in which the process is stopped counts as one step at most. */
 const stepMs = 500;
-/** The most bytes of a body to hold for a reader that is slower than the network. */
+/** Maximum bytes of a body to buffer for a slow reader (back-pressure). */
 const maxHeld = 128 * 1024;
 
 const nothing = (): void => {};
@@ -26,12 +26,12 @@ const nothing = (): void => {};
 export type Exchange = Awaited<ReturnType<typeof openExchange>>;
 
 /**
- * One request and its answer, within time limits. It follows no redirect and sends nothing twice: the caller decides that. Time in which a
- * slow reader holds us up does not count, nor time in which this process was stopped (SIGSTOP, a sleeping machine): neither says anything
- * about the service. Throws RequestError and StoppedError until the head has arrived.
+ * One request and its answer, within time limits. Redirects and retries are left to the caller. Time in which a slow reader blocks or this
+ * process is stopped (SIGSTOP, a sleeping machine) does not count: it says nothing about the service. Throws RequestError and StoppedError
+ * until the head has arrived.
  */
 export async function openExchange(
-  { dispatcher, clock, beforeSend }: Exchanging,
+  { dispatcher, clock, beforeSend }: ExchangeOptions,
   call: Call,
   outgoing: Dispatcher.DispatchOptions,
 ) {
@@ -101,7 +101,7 @@ export async function openExchange(
       const step = Math.min(stepMs, ms);
       const start = clock.monotonic();
       await new Promise<void>((resolve) => {
-        // Timers run first in a turn of the event loop, so what is in the socket is read before this turn ends.
+        // Timers run before sockets in the event loop: setImmediate lets data that has arrived be read first.
         const cancel = clock.after(step, () => setImmediate(resolve));
         wake = () => {
           wake = nothing;
@@ -136,8 +136,8 @@ export async function openExchange(
       wire = controller;
     },
     onResponseStart(_, status, values) {
-      // Other 1xx answers are followed by the real one; no one has asked for a change of protocol.
-      if (status === 101) return abort(new Error('the other end changes the protocol'));
+      // 101 would switch the protocol, which was not requested. Other 1xx answers are followed by the real one.
+      if (status === 101) return abort(new Error('the server switches to another protocol'));
       if (status < 200) return;
       head = { status, values };
       wake();
@@ -166,11 +166,11 @@ export async function openExchange(
   return {
     status,
     signal,
-    /** By their names in small letters; several with the same name are joined with commas. */
+    /** The keys are lower-case; headers with the same name are joined with commas. */
     headers: new Map(
       Object.entries(values).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
     ),
-    /** The bytes as they come from the network, once, for one reader. Throws what broke the connection, and SilenceError. */
+    /** The bytes as they arrive, for one reader, once. Throws the error that broke the connection, and SilenceError. */
     async *body(): AsyncGenerator<Uint8Array> {
       for (;;) {
         // What has arrived already needs no timer.
@@ -180,7 +180,7 @@ export async function openExchange(
         yield piece;
       }
     },
-    /** To be called for each event of a stream: the time limit for silence starts again. */
+    /** Call this for each event of a stream: it restarts the `event` timeout. */
     event(): void {
       waitedSinceEvent = 0;
     },

@@ -11,17 +11,23 @@ import { SilenceError } from './time-limits.ts';
 
 const maxMessageCharacters = 500;
 
-/** What the service itself did not say. */
+/** Faults that are not documented errors of the service. */
 const foreign: readonly Fault[] = ['redirect', 'gateway', 'gateway_refused', 'garbled', 'undocumented'];
-/** Of these, only what came with the status says what is wrong; of the other refusals it is a detail. */
-const tellsMore: readonly Fault[] = [...foreign, 'forbidden', 'invalid', 'internal_error', 'not_enabled'];
+/** Faults whose message needs the received text. For the others, that text is only a technical detail. */
+const messageIsShown: readonly Fault[] = [
+  ...foreign,
+  'forbidden',
+  'invalid',
+  'internal_error',
+  'not_enabled',
+];
 
-/** What is known of a request, for its errors. */
+/** Details of a request, for its errors. */
 function known({ endpoint, idempotencyKey }: Call, requestId: string | undefined) {
   return { idempotencyKey, requestId, technical: `${endpoint.method} ${endpoint.path}` };
 }
 
-/** A 2xx whose body is not what the interface promises; `body` is that body, where it could be read. */
+/** The error for a 2xx with an unexpected body; `body` is that body, if it could be read. */
 export function garbled(
   call: Call,
   what: string,
@@ -33,8 +39,8 @@ export function garbled(
 }
 
 /**
- * What went wrong on the way, as the policy table sees it; `head` is missing until the answer has begun. `sent` says
- * whether any of the request may have left this machine.
+ * The error of a failed request, by the policy table. `head` is undefined until the answer has begun. `sent` says whether any of the
+ * request may have left this machine.
  */
 export function toFailure(
   error: unknown,
@@ -55,13 +61,13 @@ export function toFailure(
   }
   const cause: NodeJS.ErrnoException & { data?: unknown } =
     error instanceof Error ? error : new Error(String(error));
-  // Bytes that came and are no HTTP: they are not masked, and a program may print all that its error holds.
+  // Removes received bytes that are not HTTP: they are not masked, and a program may print the whole error.
   if ('data' in cause) cause.data = undefined;
   const fault = head === undefined ? faultOf(cause, sent) : 'lost';
   const what = messageOf(cause);
   const { words } = verdictOf(fault, endpoint);
-  const isSaid = fault === 'no_memory';
-  const message = cause instanceof SilenceError ? what : isSaid ? words : `${words}: ${what}`;
+  const isComplete = fault === 'no_memory';
+  const message = cause instanceof SilenceError ? what : isComplete ? words : `${words}: ${what}`;
   return new RequestError(fault, endpoint, message, {
     ...details,
     ...toAdvice(
@@ -81,18 +87,18 @@ function faultOf(cause: NodeJS.ErrnoException, sent: boolean): Fault {
   if (/^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS_|HOSTNAME_MISMATCH|INVALID_CA)/.test(code))
     return 'certificate';
   if (unreadableHeads.has(message)) return 'unreadable';
-  // HTTP that can't be read is no other protocol: the server that speaks it may have done the work.
+  // Invalid HTTP is not another protocol: that server may have done the work.
   const isOtherProtocol = name === 'HTTPParserError' && message.includes('Expected HTTP/');
   if (isOtherProtocol || notTls.test(code)) return 'not_http';
   return sent && !isUnconnected ? 'lost' : 'unsent';
 }
 
-/** What to do about a certificate, by the code that Node gives its refusal; undefined where the policy says it. */
+/** The hint for a certificate error, by Node's error code; undefined to use the hint of the policy table. */
 function certificateHint(code: string): string | Facts | undefined {
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
-    return 'If the clock of this machine is right, whoever runs the service has to renew its certificate.';
+    return 'If the clock of this machine is right, ask the administrator of the service to renew its certificate.';
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
-    return 'Check the address: the certificate there is for other names.';
+    return 'Check the address: the certificate of that server is for other host names.';
   const isUnknown = /SELF_SIGNED_CERT|^UNABLE_TO_(?:GET_ISSUER|VERIFY_LEAF)/.test(code);
   return isUnknown ? { is: 'private_authority' } : undefined;
 }
@@ -122,10 +128,10 @@ export function toRefusal(call: Call, head: Head, body: string, clock: Clock): R
     isNoPage ? cause + wrongAddress : cause,
     `${details.technical}: ${status}${isForeign ? '' : ` ${type}`}`,
   ];
-  if (stated !== '' && tellsMore.includes(fault)) words = `${cause}: ${stated}`;
+  if (stated !== '' && messageIsShown.includes(fault)) words = `${cause}: ${stated}`;
   else if (stated !== '' && stated !== cause) technical += `: ${stated}`;
   const ErrorClass = isForeign ? RequestError : ServiceError;
-  // The run ends as it does when the service itself gives that status.
+  // The outcome is the same as for this status from the service itself.
   const own = fault === 'gateway_refused' ? faults[status] : undefined;
   const outcome = own && verdictOf(own, endpoint).outcome;
   return new ErrorClass(fault, endpoint, words, {
@@ -138,11 +144,11 @@ export function toRefusal(call: Call, head: Head, body: string, clock: Clock): R
   });
 }
 
-/** A proxy that has lost its service for a moment, and an address that is wrong for ever, look the same. */
+/** A proxy that briefly can't reach the service looks the same as a wrong address. */
 const wrongAddress =
   '; if it always does, check the address: it is the part before /v1, such as https://host';
 
-/** How long the service asks to wait, where that is too long to be waited for here. */
+/** The wait that the service asks for, in words for a message; empty below a second. */
 function toPatience(retryAfterMs = 0): string {
   const seconds = Math.ceil(retryAfterMs / 1000);
   if (seconds < 1) return '';
@@ -150,14 +156,14 @@ function toPatience(retryAfterMs = 0): string {
   return `; the service asks to wait ${Math.ceil(seconds / size)} ${unit}`;
 }
 
-/** Seconds. */
+/** Units of time, the longest first. */
 const patience: readonly (readonly [seconds: number, unit: string])[] = [
   [86_400, 'days'],
   [3600, 'hours'],
   [60, 'min'],
 ];
 
-/** What each status means that comes from the service itself. */
+/** The fault for each status of the service itself. */
 const faults: Readonly<Record<number, Fault>> = {
   401: 'unauthenticated',
   402: 'no_credits',
@@ -173,21 +179,21 @@ const faults: Readonly<Record<number, Fault>> = {
 function faultOfStatus(status: number, { path }: Endpoint, envelope: ReturnType<typeof envelopeOf>): Fault {
   if (status < 300) return 'garbled';
   if (status < 400) return 'redirect';
-  // A proxy answers 404 too, when it has lost its way to the service. A client that believes it buys a task a second time.
+  // A proxy also answers 404 when it can't reach the service. Taking that for a missing task would buy the task a second time.
   if (envelope === undefined && (status === 404 || status >= 500)) return 'gateway';
-  // The service says why it refuses. These two mean the same from anyone.
+  // A refusal of the service has an envelope. 409 and 429 mean the same without one.
   if (envelope === undefined && status !== 409 && status !== 429) return 'gateway_refused';
   const fault = faults[(status >= 500 ? statusOf(envelope?.type) : undefined) ?? status];
   if (fault === 'missing') {
     if (envelope?.type !== 'not_found') return 'undocumented';
-    // Only what asks for a task can miss one: elsewhere it is the address that is wrong.
+    // 404 means "no such task" only for task endpoints; otherwise the base URL is wrong.
     if (!/\/(?:status|fetch)$/.test(path)) return 'no_endpoint';
   }
   if (fault === 'already_exists' && envelope?.type === 'idempotency_error') return 'conflict';
   return fault ?? (status >= 500 ? 'gateway' : 'undocumented');
 }
 
-/** Where the type stands is not documented, so the likely places are tried. */
+/** The place of the type is not documented, so the likely ones are tried. */
 function envelopeOf(body: string) {
   let value: unknown;
   try {
@@ -205,7 +211,7 @@ function envelopeOf(body: string) {
   return { message: error.message, type: (type as string | undefined)?.slice(0, 100) };
 }
 
-/** A server in front of the service may give a refusal another status from 500 on; its type tells which it was. */
+/** A proxy may replace the status of a refusal with a 5xx; its type shows the original status. */
 function statusOf(type: string | undefined): number | undefined {
   return errorRows.find((row) => row.type === type)?.status;
 }

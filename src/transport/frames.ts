@@ -32,7 +32,7 @@ export async function* framesOf(
   for await (const piece of pieces) {
     const decoded = decoder.decode(piece, { stream: true });
     if (decoded === '') continue;
-    // After a CR, the parser waits for an LF before it gives the frame; so a CR becomes LF here.
+    // After a CR, the parser holds the frame until it sees whether an LF follows, so CR is replaced with LF here.
     const rest = endsWithCr && decoded.startsWith('\n') ? decoded.slice(1) : decoded;
     endsWithCr = decoded.endsWith('\r');
     const text = decoded.includes('\r') ? rest.replace(/\r\n?/g, '\n') : rest;

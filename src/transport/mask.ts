@@ -17,7 +17,7 @@ export function createMask(key: string): Mask {
   // If the key begins inside \n or \u0041, the whole escape is masked: half of one is not JSON.
   const front = String.raw`(?:(?<!\\)\\+(?:u[\da-fA-F]{0,3})?)?`;
   const begins = new RegExp(front + forms.slice(0, atOnce).join(''), 'g');
-  const goesOn = forms.slice(atOnce).map((form) => new RegExp(form, 'y'));
+  const restOfKey = forms.slice(atOnce).map((form) => new RegExp(form, 'y'));
   // A key of digits may stand in a number, which must stay a number.
   const inPlain = /^[\d.eE+-]+$/.test(key) ? key.replace(/\d/g, '9') : shown;
 
@@ -27,7 +27,7 @@ export function createMask(key: string): Mask {
     let from = 0;
     for (const { 0: found, index } of text.matchAll(begins)) {
       let end = index + found.length;
-      const isWhole = goesOn.every((form) => {
+      const isWhole = restOfKey.every((form) => {
         form.lastIndex = end;
         const isNext = form.test(text);
         end = form.lastIndex;
@@ -47,7 +47,7 @@ function formsOf(character: string): string {
   const hex = code.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
   // Each level of JSON in a string doubles the backslashes.
   const escaped = String.raw`\\{1,32}(?:u00${hex}${character === '/' ? '|/' : ''})`;
-  // Tried first: of a percent sign that is encoded and escaped, the other form would take half.
+  // Tried first: the other form would match only half of a percent sign that is both encoded and escaped.
   const encoded = String.raw`(?:%|\\{1,32}u0025)(?:25){0,8}${character === '%' ? '' : hex}`;
   return `(?:${character === '%' ? '' : `${character.replace(/\W/, '\\$&')}|`}${encoded}|${escaped})`;
 }

@@ -5,15 +5,15 @@ import { type Charged, type Facts, noMemory, type Outcome } from '../errors.ts';
 type ByRequest<T> = T | readonly [free: T, replays: T, mayReplay: T, refused: T];
 
 interface Row {
-  /** What happened, in plain words; what the machine says about it follows. */
+  /** What happened, in plain words; the technical cause is added to it. */
   readonly words: string;
   /** How the run ends after the last attempt. */
   readonly outcome: ByRequest<Outcome>;
   /** What to do, in one line; facts where the command line or the agent tools need their own words. */
   readonly hint: string | Facts;
-  /** What a paid request may have cost. */
+  /** Whether a paid request may have been charged. */
   readonly charged: Charged;
-  /** How many more times it is sent, with the same key and the same bytes. */
+  /** Maximum retries, with the same key and the same bytes. */
   readonly again: ByRequest<number>;
 }
 
@@ -21,11 +21,11 @@ const notOurs =
   'Check the address: the server there may not be the service. If it is, report the request ID.';
 const unconnected = 'no connection to the service';
 const unknownAnswer = 'the service answered in a way that leadpipe does not know';
-/** One more attempt shows whether the service has the request: then it answers 409. */
+/** A purchase is retried once: the service then answers 409 if it has the request. */
 const once = [4, 4, 1, 1] as const;
-/** A read can be done again; everything else stays in doubt. */
+/** A read can be repeated; any other request may have been charged. */
 const unlessFree = ['temporary', 'unknown', 'unknown', 'unknown'] as const;
-/** The interface does not say how long creating a task takes; the time limit in retry.ts decides. */
+/** No limit in practice: the interface does not say how long creating a task takes, and retry.ts has a time limit. */
 const untilCreated = 100;
 
 /**
@@ -33,7 +33,7 @@ const untilCreated = 100;
  * contract/error-types.ts.
  */
 const policy = {
-  // No connection was made, so nothing was sent, and any request may be sent again. Then: this machine refused, a proxy did.
+  // No connection was made: nothing was sent, and any request may be retried. Next: refused by this machine, refused by a proxy.
   unsent: row(unconnected, 'temporary', 'Check the address and the network; running it again is safe.', {
     again: 4,
   }),
@@ -47,9 +47,9 @@ const policy = {
   proxy_refused: row(
     unconnected,
     'configuration',
-    'Check HTTPS_PROXY, or ask whoever runs the proxy to allow the service. To connect without the proxy, put the host in NO_PROXY.',
+    'Check HTTPS_PROXY, or ask the administrator of the proxy to allow the service. To connect without the proxy, put the host in NO_PROXY.',
   ),
-  // Something else than the service answered.
+  // Another server than the service answered.
   certificate: row(
     'this machine does not accept the certificate of the service',
     'interface',
@@ -64,19 +64,19 @@ const policy = {
   ),
   // The request may have arrived, but no head of an answer came.
   lost: doubtful('the connection to the service broke', unlessFree, once),
-  // The head of an answer that would be the same the next time.
+  // The head of the answer is invalid, and would be so again.
   unreadable: doubtful(
     "the answer of the service can't be read",
     ['interface', 'unknown', 'unknown', 'unknown'],
     0,
   ),
-  // A status from something between: 404, or anything from 500 on, without the error envelope.
+  // A 404 or 5xx without the error envelope: it comes from a proxy, not from the service.
   gateway: doubtful('a server in front of the service answered instead', unlessFree, once),
-  // A status from 400 on without the error envelope, of a firewall or a proxy: a key that it does not like may be a good one.
+  // A 4xx without the error envelope, from a firewall or proxy: the API key may be valid all the same.
   gateway_refused: row(
     'a server in front of the service refused the request',
     'interface',
-    'Check the address. If it is right, a firewall or a proxy refused: ask whoever runs this network, or the service.',
+    'Check the address. If it is right, a firewall or a proxy refused: ask the administrator of this network or of the service.',
   ),
   // A 2xx whose body is not what the interface promises.
   garbled: row(
@@ -89,7 +89,7 @@ const policy = {
   not_enabled: row(
     'the service does not offer this',
     'not_enabled',
-    'Ask whoever runs the service to enable it, or choose another type.',
+    'Ask the administrator of the service to enable it, or choose another type.',
   ),
   busy: row(
     'too many requests are running',
@@ -111,7 +111,7 @@ const policy = {
   forbidden: row(
     'the service refused this API key',
     'authentication',
-    'The key is revoked, expired, or may not do this. Use another key, or ask whoever runs the service.',
+    'The key is revoked or expired, or may not do this. Use another key, or ask the administrator of the service.',
   ),
   invalid: row('the service refused the request', 'usage', 'Change the request as the message says.'),
   missing: row(
@@ -151,12 +151,12 @@ function valueFor<T extends string | number>(repetition: Endpoint['repetition'],
   return values[{ free: 0, replays: 1, 'may-replay': 2, refused: 3 }[repetition]] as T;
 }
 
-/** A fault that costs nothing and would come again, but for what `more` says. */
+/** A fault that costs nothing and is not retried, unless `more` says otherwise. */
 function row(words: string, outcome: Row['outcome'], hint: Row['hint'], more: Partial<Row> = {}): Row {
   return { words, outcome, hint, charged: 'no', again: 0, ...more };
 }
 
-/** A fault after which no one knows whether the service did the work. */
+/** A fault after which it is unknown whether the service did the work. */
 function doubtful(words: string, outcome: Row['outcome'], again: Row['again']): Row {
   return row(words, outcome, { is: 'in_doubt' }, { charged: 'maybe', again });
 }

@@ -15,16 +15,16 @@ export interface HttpProxy {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The first one that is set decides; an empty one means no proxy. Lower case comes first, as in curl. Plain http is only used for this
- * machine, which needs no proxy; HTTP_PROXY is here for those who have set nothing else.
+ * The first variable that is set counts; an empty one means no proxy. Lower case comes first, as in curl. HTTP_PROXY is included for users
+ * who set nothing else: plain http is only used for this machine, without a proxy.
  */
 const variables = ['https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY', 'http_proxy', 'HTTP_PROXY'];
 
 export interface ProxyChoice {
   readonly proxy: HttpProxy | undefined;
-  /** What decided, in a few words: the variable, or the entry of NO_PROXY; undefined where no variable is set. */
+  /** The reason: the variable, or the entry of NO_PROXY; undefined if no variable is set. */
   readonly rule: string | undefined;
-  /** Entries of NO_PROXY that can't be read, and so decide nothing. */
+  /** Invalid entries of NO_PROXY, which are ignored. */
   readonly unread: readonly string[];
 }
 
@@ -63,7 +63,7 @@ function toException(text: string): ((service: URL) => boolean) | undefined {
   );
 }
 
-/** Whether an address is the one of a range, or one of those that share its first bits (`192.0.2.0/24`). */
+/** Whether a host is this address, or an address in this range (`192.0.2.0/24`). */
 function toRange(range: string): ((host: string) => boolean) | undefined {
   const [first = '', bits] = range.split('/');
   const family = isIP(first);
@@ -98,7 +98,7 @@ function toProxy(value: string, variable: string): HttpProxy {
   if (protocol !== 'http:' && protocol !== 'https:') {
     throw refused(variable, `it uses ${protocol.slice(0, -1)}, not http or https`);
   }
-  // A password with a slash or a # ends the host here, and part of it seems to be the host.
+  // An unescaped slash or # in a password ends the host early, and part of the password looks like the host.
   if (url.pathname !== '/' || url.search !== '' || url.hash !== '') {
     throw refused(variable, 'it has more text after the host and port');
   }

@@ -16,9 +16,9 @@ export class RequestError extends LeadpipeError {
   readonly fault: Fault;
   /** How long the service asked to wait, in milliseconds. */
   readonly retryAfterMs: number | undefined;
-  /** What came in place of the answer, as text, if it was read. */
+  /** The unexpected body as text, if it was read. */
   readonly body: string | undefined;
-  /** The answer, if it came whole and only its content type is wrong. */
+  /** The answer, if it is complete and only its content type or its encoding is wrong. */
   readonly answer: JsonText | undefined;
 
   constructor(fault: Fault, endpoint: Endpoint, message: string, details: RequestErrorDetails = {}) {

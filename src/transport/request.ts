@@ -7,8 +7,8 @@ import { type Dispatching, type Exchange, openExchange } from './exchange.ts';
 import { garbled, toFailure, toRefusal } from './failure.ts';
 import { type Frame, framesOf } from './frames.ts';
 import { createMask } from './mask.ts';
-import { type Retrying, withRetries } from './retry.ts';
-import { type AskedLimits, toTimeLimits } from './time-limits.ts';
+import { type RetryOptions, withRetries } from './retry.ts';
+import { type RequestedLimits, toTimeLimits } from './time-limits.ts';
 
 const maxJsonBytes = 64 * 1024 * 1024;
 const maxFrameCharacters = 16 * 1024 * 1024;
@@ -18,15 +18,15 @@ export type Transport = ReturnType<typeof createTransport>;
 /** A request as it would go out, with the API key masked. */
 export type Preview = ReturnType<Transport['preview']>;
 
-interface TransportOptions extends Retrying {
+interface TransportOptions extends RetryOptions {
   readonly dispatcher: Dispatching;
   readonly baseUrl: URL;
   readonly apiKey: string;
   /** Overrides the header form that the interface lists for each endpoint. */
   readonly keyHeader: KeyHeader | undefined;
   readonly userAgent: string;
-  readonly timeouts: AskedLimits;
-  /** Called before each attempt, when its connection is open and the next thing is to write: if it throws, nothing is sent. */
+  readonly timeouts: RequestedLimits;
+  /** Called before each attempt, when its connection is open, right before the first write. If it throws, nothing is sent. */
   readonly beforeSend?: (() => void) | undefined;
 }
 
@@ -36,7 +36,7 @@ interface Incoming extends Exchange {
   readonly requestId: string | undefined;
 }
 
-/** Sends requests, and repeats those that failed. Nothing else sends any. */
+/** Sends and retries requests. No other code sends any. */
 export function createTransport(options: TransportOptions) {
   checkWebAssembly();
   const { clock, trace } = options;
@@ -74,11 +74,13 @@ export function createTransport(options: TransportOptions) {
     );
     const incoming = { ...exchange, header, requestId };
     if (status === 200 && isOfType(exchange.headers.get('content-type'), endpoint.answer)) return incoming;
-    // What is paid for and can't be asked for again is kept, whatever it is called.
+    // A paid answer that can't be requested again is kept, whatever its content type is.
     const isKept = status === 200 && !['free', 'replays'].includes(endpoint.repetition);
-    // A body that no one needs and that has no length may never end.
+    // A body without a length may never end, so it is only read if it is needed.
     const hasEnd = isKept || status !== 200 || header('content-length') !== undefined;
-    const body = hasEnd ? await readOdd(incoming, call, isKept ? maxJsonBytes : maxRefusalBytes) : '';
+    const body = hasEnd
+      ? await readUnexpectedBody(incoming, call, isKept ? maxJsonBytes : maxRefusalBytes)
+      : '';
     exchange.close();
     if (status !== 200) throw toRefusal(call, incoming, body, clock);
     const type = header('content-type') ?? 'none';
@@ -86,8 +88,8 @@ export function createTransport(options: TransportOptions) {
     throw garbled(call, what, requestId, { body, ...(isAnswer(body) ? { answer: body } : {}) });
   }
 
-  /** Reads a body beside a head that says enough by itself. Only a stop from outside is thrown. */
-  async function readOdd(incoming: Incoming, call: Call, maxBytes: number): Promise<string> {
+  /** Reads the body of an unexpected answer. Throws only StoppedError: the head is enough for an error. */
+  async function readUnexpectedBody(incoming: Incoming, call: Call, maxBytes: number): Promise<string> {
     try {
       return (await readText(piecesOf(incoming), maxBytes, mask)).text;
     } catch (error) {
@@ -110,7 +112,7 @@ export function createTransport(options: TransportOptions) {
     } finally {
       incoming.close();
     }
-    // undici frees the connection one turn of the event loop later, and would open another one for a request that comes before.
+    // undici frees the connection one turn of the event loop later. A request before that would open a second connection.
     await new Promise((resolve) => setImmediate(resolve));
     const { text, isUtf8 } = body;
     const value = check(text);
@@ -127,7 +129,7 @@ export function createTransport(options: TransportOptions) {
         incoming.event();
         yield frames.map(({ event, data }) => ({ event, data: mask(data) }));
       }
-      // A body that ends with its connection may have been cut anywhere.
+      // A body whose end is only the end of the connection may have been cut anywhere.
       const hasLength = ['transfer-encoding', 'content-length'].some((name) => incoming.headers.get(name));
       if (!hasLength) throw new Error('it closed without a sign that the stream was complete');
     } catch (error) {
@@ -146,16 +148,16 @@ export function createTransport(options: TransportOptions) {
       return { method: endpoint.method, url: urlOf(options.baseUrl, call).href, headers, body: request.body };
     },
     /**
-     * A body as text and as what `read` makes of it, with what the head said about it. Throws RequestError (ServiceError for the service's
-     * own refusals) and StoppedError.
+     * Requests a JSON answer: its text, the value that `read` makes, and facts from its headers. Throws RequestError (ServiceError for the
+     * service's own refusals) and StoppedError.
      */
     json<T extends object>(request: Request, signal: AbortSignal, read: Read<T>) {
       const call = toCall(request, signal);
       return withRetries(options, call.endpoint, signal, () => readJson(call, read));
     },
     /**
-     * Frames, in groups as the network brings them. They end without an error only if the whole HTTP body arrived; if it was cut, stalled
-     * or exceeded the cap, they throw a RequestError with fault `lost`. Until they begin, throws as `json` does.
+     * Requests a stream: its frames in groups, as they arrive. The frames end without an error only if the whole HTTP body arrived; if it
+     * was cut, stalled or too large, they throw a RequestError with fault `lost`. Until the stream begins, throws as `json` does.
      */
     async stream(request: Request, signal: AbortSignal) {
       const call = toCall(request, signal);
@@ -167,8 +169,7 @@ export function createTransport(options: TransportOptions) {
 }
 
 /**
- * Whether a Content-Type header is of this type. It can come twice, from the service and from a proxy: values with the same type and
- * charset are one.
+ * Whether a Content-Type header has this type. The service and a proxy may both set it: values with the same type and charset count once.
  */
 function isOfType(header = '', type: string): boolean {
   const values = header.toLowerCase().match(/(?:[^,"]|"[^"]*"?)+/g) ?? [];
@@ -196,7 +197,7 @@ function headersOf(
   const accept = endpoint.answer;
   return {
     accept,
-    // A compressed stream would arrive late, in full blocks.
+    // Compression would delay a stream until its blocks are full.
     'accept-encoding': accept === 'text/event-stream' ? 'identity' : 'gzip, br',
     'user-agent': userAgent,
     ...((keyHeader ?? endpoint.keyHeader) === 'bearer'

@@ -9,13 +9,13 @@ import { RequestError } from './request-error.ts';
  */
 export type WaitListener = (error: RequestError, ms: number) => boolean | undefined;
 
-export interface Retrying {
+export interface RetryOptions {
   readonly clock: Clock;
   /** From 0 to 1. */
   random(): number;
-  /** The most milliseconds that all waits for one request may take together. */
+  /** Maximum total of all waits for one request, in milliseconds. */
   readonly retryBudgetMs: number;
-  /** The most further attempts; the policy table says how many each fault gets. */
+  /** Maximum retries per request (fewer for some faults, see the policy table). */
   readonly retryAttempts: number;
   /** A line for each request, answer and wait, for --verbose. */
   readonly trace?: ((line: string) => void) | undefined;
@@ -24,19 +24,19 @@ export interface Retrying {
 
 const baseMs = 1000;
 const capMs = 30_000;
-/** What starts on this machine is there soon, or not at all. */
+/** For a local service, which starts soon or not at all. */
 const soonMs = 300;
 /** How long to wait for a task that an earlier attempt is creating. */
 const creatingMs = 120_000;
-/** Longer times are shown as a year. */
+/** Longer waits are cut to about a year. */
 const longestMs = 366 * dayMs;
 
 /**
- * Sends a request, and sends it again with the same key and the same bytes as often as the policy table says. Throws what the last attempt
- * threw; if an earlier one may have been charged, the error says so.
+ * Sends a request and retries it, with the same key and the same bytes, as often as the policy table allows. Throws the error of the last
+ * attempt, which says if an earlier one may have been charged.
  */
 export async function withRetries<T>(
-  retrying: Retrying,
+  retrying: RetryOptions,
   endpoint: Endpoint,
   signal: AbortSignal,
   attempt: () => Promise<T>,
@@ -51,15 +51,15 @@ export async function withRetries<T>(
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       const wait = waitOf(error, endpoint, tries, retrying);
-      // Waiting for one's own task is not a retry, and has its own limit.
+      // Waiting until our own task is created is not a retry, and has its own limit.
       const isCreating = error.fault === 'already_exists' && endpoint.repetition === 'replays';
       const maxMs = isCreating ? start + creatingMs - clock.monotonic() : leftMs;
       if (wait === undefined || wait > maxMs) throw toLastError(error, doubt, retrying);
       if (!isCreating) leftMs -= wait;
-      if (isDoubtful(error)) doubt = error;
+      if (mayBeCharged(error)) doubt = error;
       const charged = doubt === undefined ? 'no' : 'maybe';
       if (waits?.(error, wait) === false) throw error.with({ charged });
-      trace?.(`again in ${Math.round(wait)} ms: ${error.message}`);
+      trace?.(`retry in ${Math.round(wait)} ms: ${error.message}`);
       await pause(clock, wait, signal, charged);
     }
   }
@@ -70,33 +70,33 @@ function waitOf(
   { fault, retryAfterMs }: RequestError,
   endpoint: Endpoint,
   tries: number,
-  { random, retryAttempts }: Retrying,
+  { random, retryAttempts }: RetryOptions,
 ): number | undefined {
   if (tries >= Math.min(verdictOf(fault, endpoint).again, retryAttempts)) return undefined;
-  // Full jitter, so that clients that failed together do not return together.
+  // Full jitter, so that clients that failed at the same time do not retry at the same time.
   return retryAfterMs ?? random() * (fault === 'not_running' ? soonMs : Math.min(capMs, baseMs * 2 ** tries));
 }
 
 /** Whether a paid request may have been carried out in spite of this error. */
-function isDoubtful({ details }: RequestError): boolean {
+function mayBeCharged({ details }: RequestError): boolean {
   return details.charged !== 'no';
 }
 
-/** The error to throw. After a doubtful attempt the request stays in doubt, whatever the service says later. */
+/** The error to throw. If one attempt may have been charged, later answers don't change that. */
 function toLastError(
   last: RequestError,
   doubt: RequestError | undefined,
-  { clock, retryBudgetMs }: Retrying,
+  { clock, retryBudgetMs }: RetryOptions,
 ): RequestError {
   const { fault, retryAfterMs = 0, words } = last;
   if (doubt === undefined) {
     if (fault !== 'busy' || retryAfterMs <= retryBudgetMs) return last;
-    // It says when to come back, which holds for every request.
+    // The requested wait applies to every request.
     const until = new Date(clock.now().getTime() + retryAfterMs).toISOString();
     return last.with({ facts: { is: 'busy_until', until } });
   }
-  if (isDoubtful(last)) return last;
-  // It is told what the service refused, and that the first attempt may have been charged all the same.
+  if (mayBeCharged(last)) return last;
+  // Reports the refusal, and that the first attempt may have been charged nevertheless.
   if (fault === 'no_credits' || fault === 'invalid') return last.with({ charged: 'maybe' });
   const more =
     fault === 'already_exists'
@@ -110,8 +110,7 @@ function toLastError(
 }
 
 /**
- * Pure but for the clock: the milliseconds of a Retry-After header, given in seconds or as a date. A date in the past counts as now;
- * undefined for what can't be read.
+ * The milliseconds of a Retry-After header, which has seconds or a date. A date in the past counts as now; undefined for an invalid one.
  */
 export function toRetryAfter(header: string | undefined, clock: Clock): number | undefined {
   if (header === undefined) return undefined;

@@ -1,6 +1,6 @@
 import type { EndpointName } from '../contract/endpoints.ts';
 
-/** The seconds of silence after which leadpipe gives up. Only time spent waiting for the service counts. */
+/** Timeouts in seconds. Only time spent waiting for the service counts. */
 export interface TimeLimits {
   /** From the request to the head of the answer. */
   readonly headers: number;
@@ -12,7 +12,7 @@ export interface TimeLimits {
   readonly total: number;
 }
 
-/** For each endpoint. Some are really slow: a deep search may take a quarter of an hour. */
+/** The timeouts of each endpoint. Some are slow: a deep search may take 15 minutes. */
 export const timeLimits: Readonly<Record<EndpointName, TimeLimits>> = {
   balance: { headers: 15, idle: 15, total: 30 },
   status: { headers: 15, idle: 15, total: 30 },
@@ -25,11 +25,11 @@ export const timeLimits: Readonly<Record<EndpointName, TimeLimits>> = {
   search: { headers: 120, idle: 90, event: 300, total: 3600 },
 };
 
-/** Limits in place of an endpoint's own. */
-export type AskedLimits = { readonly [Name in keyof TimeLimits]?: number | undefined };
+/** Timeouts that override those of an endpoint. */
+export type RequestedLimits = { readonly [Name in keyof TimeLimits]?: number | undefined };
 
 /** Pure: the limits of an endpoint, with the given ones in place of its own. */
-export function toTimeLimits(endpoint: EndpointName, requested: AskedLimits): TimeLimits {
+export function toTimeLimits(endpoint: EndpointName, requested: RequestedLimits): TimeLimits {
   const defaults = timeLimits[endpoint];
   const headers = requested.headers ?? defaults.headers;
   const idle = requested.idle ?? defaults.idle;
@@ -37,7 +37,7 @@ export function toTimeLimits(endpoint: EndpointName, requested: AskedLimits): Ti
     headers,
     idle,
     ...(defaults.event === undefined ? {} : { event: requested.event ?? defaults.event }),
-    // The total must have room for a longer silence that was asked for.
+    // The total must allow the requested waits.
     total: Math.max(requested.total ?? defaults.total, headers + idle),
   };
 }

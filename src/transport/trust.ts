@@ -9,12 +9,12 @@ export async function trustAlso(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<tls.SecureContext> {
   return tls.createSecureContext({
-    ca: [...(await usualAuthorities(env)), ...(await readAuthorities(caFile))],
+    ca: [...(await defaultAuthorities(env)), ...(await readAuthorities(caFile))],
   });
 }
 
-/** The bundled authorities and those of NODE_EXTRA_CA_CERTS: Node only uses them if no others are given. */
-async function usualAuthorities(
+/** Node's default authorities and those of NODE_EXTRA_CA_CERTS. Node ignores both if `ca` is given. */
+async function defaultAuthorities(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<readonly string[]> {
   // Node has it from 22.15 on.

@@ -9,11 +9,11 @@ export type Connect = (target: buildConnector.Options) => Promise<Socket>;
 
 /**
  * Connects to the service with TLS inside a tunnel, so that the proxy sees its host and port and nothing else.
- * `timeoutMs` is for the proxy's answer to CONNECT. What is still being opened ends with `ended`. Rejects with
+ * `timeoutMs` is the timeout of the proxy's answer to CONNECT. `ended` aborts connections that are still opening. Rejects with
  * ConnectFailure.
  *
- * undici's ProxyAgent fails test/network/tunnel.test.ts: a proxy that hangs up at CONNECT is waited for without end, a bad
- * certificate of the proxy is told as that of the service, and 401, 403 and 407 as a network that may work again.
+ * undici's ProxyAgent fails test/network/tunnel.test.ts: it waits forever for a proxy that closes the connection at CONNECT, and it
+ * reports a bad certificate of the proxy as the service's, and 401, 403 and 407 as a temporary network error.
  */
 export function createTunnel(
   proxy: HttpProxy,
@@ -23,7 +23,7 @@ export function createTunnel(
 ): Connect {
   const { name, hostname, port, protocol, authorization } = proxy;
 
-  /** A proxy that can't be reached, or that speaks something else. */
+  /** The error for a proxy that can't be reached, or that uses another protocol. */
   function toFailure(error: NodeJS.ErrnoException): ConnectFailure {
     const { code = '', message } = error;
     const missing = notTls.test(code) ? 'TLS' : code.startsWith('HPE_') ? 'HTTP' : undefined;

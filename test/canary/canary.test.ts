@@ -29,7 +29,7 @@ function expectNoKey(text: string, where: string): void {
   }
 }
 
-/** Looks into every file below a folder, but those that are named: they may hold it. */
+/** Searches every file below a folder, except the named ones, which may contain the key. */
 function expectNoKeyIn(folder: string, except: readonly string[] = []): number {
   let files = 0;
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
@@ -41,7 +41,7 @@ function expectNoKeyIn(folder: string, except: readonly string[] = []): number {
   return files;
 }
 
-/** A machine that has nothing, and a service that answers with leads to a search, and else with a balance. */
+/** An empty machine, and a service that answers a search with leads and anything else with a balance. */
 async function createPlace(more: Readonly<Record<string, string>> = {}) {
   const server = await startFaultServer((socket, { path }) => {
     const stream = wholeStream(searchFrames([['{"name":"A"}']]));
@@ -61,7 +61,7 @@ const commands: readonly (readonly string[])[] = [
   ['doctor', '--verbose'],
 ];
 
-describe('Node asked to tell everything it does', () => {
+describe('Node with all of its debug output', () => {
   it('does not tell the key', async () => {
     const { server, folder, env } = await createPlace({ LEADPIPE_API_KEY: canary, NODE_DEBUG: '*' });
     const search = ['search', 'company', 'fintech in Berlin', '--limit', '3', '--verbose'];
@@ -78,7 +78,7 @@ describe('Node asked to tell everything it does', () => {
     expectNoKeyIn(folder);
   });
 
-  it('is not given a key to read', async () => {
+  it('does not show a key from standard input', async () => {
     const env = { ...bareEnvironment(), LEADPIPE_CREDENTIAL_STORE: 'file', NODE_DEBUG: 'stream' };
     const args = ['auth', 'login', '--base-url', 'http://127.0.0.1:1'];
     const { stderr, code } = await run(args, { env, stdin: canary });

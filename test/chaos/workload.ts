@@ -10,7 +10,7 @@ export interface Ended extends Result {
   readonly found: readonly string[];
 }
 
-/** Something a user wants done, with one key however often it takes. */
+/** A job of a user, with one idempotency key for all attempts. */
 export interface Wish {
   readonly name: string;
   /** The command of a run, counted from 0; all runs ask for the same. */
@@ -21,7 +21,7 @@ export interface Wish {
   readonly replays: boolean;
   /** Exit codes that a network can bring about. */
   readonly exits: readonly number[];
-  /** Throws when what was written is not what it says it is. */
+  /** Throws if the output is not what the run says. */
   check(ended: Ended): void;
 }
 
@@ -70,7 +70,7 @@ const taskRun = (limit: number, file: string): Wish => ({
   },
 });
 
-/** What is answered at once or not at all. */
+/** Commands with one answer, which comes at once or not at all. */
 function single(
   name: string,
   args: readonly string[],

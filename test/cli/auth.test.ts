@@ -232,7 +232,7 @@ describe('a stored key', () => {
     expect(JSON.parse(stdout)).toMatchObject({ key_from: 'LEADPIPE_API_KEY', valid: false });
   });
 
-  it('is shown as it is when the service can’t be asked', async () => {
+  it('is shown with valid: null if the service can’t be reached', async () => {
     const env = { LEADPIPE_API_KEY: key };
     const { code, stdout } = await withFile().leadpipe(`auth status --base-url ${other.url}`, { env });
     expect(code).toBe(75);
@@ -247,7 +247,7 @@ describe('a stored key', () => {
     expect((await at.leadpipe('balance')).code).toBe(78);
   });
 
-  it('is forgotten by logout also where the settings have lost its profile', async () => {
+  it('is removed by logout also if its profile is missing in the settings', async () => {
     const at = await loggedIn('--profile work');
     writeFileSync(pathOf(at, 'config.json'), '{}');
     expect((await at.leadpipe('auth logout --profile work')).stderr).toContain('Removed the key');

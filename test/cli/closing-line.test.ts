@@ -29,7 +29,7 @@ it.each<[Parameters<typeof toClosingLine>[0], string | undefined, string]>([
     'a.csv',
     '0 leads in a.csv · no more matches · cost nothing',
   ],
-  // What is always free says nothing about its cost, wherever it runs.
+  // Commands that are always free never mention a cost.
   [{ leads: 2, isLocal: true, creditsBefore: 3 }, undefined, '2 leads'],
   [{ leads: 2, cost: { credits: 3 }, creditsBefore: 3 }, undefined, '2 leads'],
   [{ ...paid, leads: 2 }, undefined, '2 leads'],
@@ -53,7 +53,7 @@ it.each<[Parameters<typeof toClosingLine>[0], string | undefined, string]>([
     undefined,
     'task created · can cost at most 5 credits · balance 9 before; the balance after is left out: no answer within 0.3 s',
   ],
-  // What earlier runs have cost was told then, and is in it.
+  // Includes the costs of earlier runs, which were shown then.
   [
     { ...paid, leads: 10, before, cost: { credits: 31.2 }, costBefore: 22.1 },
     undefined,

@@ -68,7 +68,7 @@ it('JSON is indented and coloured on a terminal alone, with every number as it c
   );
   expect(shown.stdout).toContain(`${esc}[36m"name"${esc}[39m: ${esc}[32m"A"${esc}[39m`);
   expect(shown.stdout).toContain(`${esc}[33m12345678901234567890${esc}[39m`);
-  // What reads a pipe reads data: colours would spoil it, whoever has set FORCE_COLOR for all programs.
+  // A pipe gets data, which colours would damage, even if FORCE_COLOR is set for all programs.
   for (const format of ['json', 'jsonl', 'csv']) {
     expect((await run(`x -f ${format}`, { FORCE_COLOR: '1' })).stdout).not.toContain(esc);
   }

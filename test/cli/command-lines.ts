@@ -12,9 +12,9 @@ export interface CommandLine {
 }
 
 /**
- * A command line in each line, as for a shell: words, those in double quotes as JSON writes them; variables before them; behind
- * `<<<` what comes on standard input. `x*4001` is so many x, `list*21` a list of so many names. Behind `=>` stand the parts of
- * what is said, with `|` between them; the first can be another exit code than the usual one.
+ * A command line per line, as for a shell: words (in double quotes as in JSON), variables before them, standard input after `<<<`. `x*4001` is 4001
+ * times x, `list*21` a list of 21 names. After `=>` come the expected parts of the message, separated by `|`; the first can be an exit code other
+ * than the default.
  */
 export function commandLines(table: string, usualExit: number): CommandLine[] {
   const lines = table.split('\n').map((line) => line.trim());

@@ -15,7 +15,7 @@ async function wordsAfter(words: readonly string[], env?: Record<string, string>
     .map((line) => line.split('\t')[0] ?? '');
 }
 
-describe('what can follow', () => {
+describe('candidates', () => {
   /** Words, of which the last is not finished, and what is answered. */
   const rows: readonly [words: string, answer: string][] = [
     ['contact ', 'words email phone'],
@@ -82,12 +82,12 @@ describe('what can follow', () => {
     expect(other.stdout).toContain('\ntask:find leads with a task: run');
   });
 
-  it('are for zsh with their meaning, and without a colon where there is none', async () => {
+  it('for zsh have their meaning, and no colon without one', async () => {
     const { stdout } = await runInProcess('completion zsh -- contact ""');
     expect(stdout).toBe('words\nemail\nphone\n');
   });
 
-  it('are for PowerShell those that begin with the word, quoted where it needs that', async () => {
+  it('for PowerShell begin with the word, and are quoted if necessary', async () => {
     const answer = async (...words: string[]) =>
       (await runInProcess(['completion', 'powershell', '--', ...words])).stdout;
     expect(await answer('contact', ' ')).toBe('words\nemail\t\nphone\t\n');
@@ -101,7 +101,7 @@ describe('what can follow', () => {
       env,
     });
     expect(stdout).toBe("words\n'it''s mine'\t1 lead\n");
-    // What the script needs to be one for PowerShell; here none can run it.
+    // Checks that the script can be one for PowerShell, which is not installed here.
     const { stdout: script } = await runInProcess('completion powershell');
     expect(script).toMatch(/^Register-ArgumentCompleter -Native -CommandName leadpipe/m);
     expect(script).toContain("leadpipe completion powershell '--' @words $last");
@@ -129,7 +129,7 @@ describe('what this machine knows', () => {
   const env = bareEnvironment();
   const folder = (name: string): string => join(env.LEADPIPE_STATE_DIR ?? '', 'operations', name);
 
-  it('is offered without what is damaged or hostile', async () => {
+  it('is offered, except damaged or hostile entries', async () => {
     const args = ['task', 'create', 'company', 'fintech\u001b[31m in Berlin', '--local', '-q'];
     const { stdout } = await runInProcess(args, { env });
     mkdirSync(folder('op_damaged'), { recursive: true });
@@ -147,7 +147,7 @@ describe('what this machine knows', () => {
     });
   });
 
-  it('is nothing where the settings are corrupt, and the rest goes on', async () => {
+  it('is empty if the settings are damaged; other completions work', async () => {
     const broken = bareEnvironment(temporaryFolder());
     mkdirSync(broken.LEADPIPE_CONFIG_DIR ?? '');
     writeFileSync(join(broken.LEADPIPE_CONFIG_DIR ?? '', 'config.json'), '{');

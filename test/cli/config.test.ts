@@ -11,7 +11,7 @@ type Env = Record<string, string>;
 const config = (env: Env, words: string) => runInProcess(`config ${words}`, { env });
 const fileOf = (env: Env): string => join(env.LEADPIPE_CONFIG_DIR ?? '', 'config.json');
 
-/** What holds where nothing is set; of the others nothing does. */
+/** Defaults. The other settings have none. */
 const defaults = {
   auth_header: 'auto',
   format: 'table on a terminal, else jsonl',
@@ -49,7 +49,7 @@ describe('config', () => {
     expect(await config(env, 'get base_url')).toMatchObject({ stdout: '', code: 6 });
   });
 
-  it('lists and gets what holds where nothing is set', async () => {
+  it('lists and gets the defaults', async () => {
     const env = bareEnvironment();
     const wanted = settingNames.map((name) => {
       const value = (defaults as Record<string, unknown>)[name];
@@ -130,7 +130,7 @@ describe('config', () => {
     expect(readFileSync(fileOf(env), 'utf8')).toBe(damaged);
   });
 
-  it('can mend a setting that makes its profile unusable', async () => {
+  it('can repair a setting that makes its profile unusable', async () => {
     const env = withSettings({ format: 'xml' });
     expect(await runInProcess('balance', { env })).toMatchObject(ending(78, 'leadpipe config unset format'));
     expect((await config(env, 'unset format')).code).toBe(0);
@@ -144,7 +144,7 @@ describe('config', () => {
     expect((await config(env, 'list --profile wrok')).code).toBe(78);
   });
 
-  it('names a folder that is none', async () => {
+  it('reports a config folder that is a file', async () => {
     const env = bareEnvironment();
     writeFileSync(env.LEADPIPE_CONFIG_DIR ?? '', 'not a folder');
     expect(await config(env, 'set format csv')).toMatchObject(ending(74, 'config.json'));

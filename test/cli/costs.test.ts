@@ -17,7 +17,7 @@ import { type RowService, startRowService } from '../helpers/row-service.ts';
 import { writeSettings } from '../helpers/settings.ts';
 import { startAgent } from '../mcp/agent.ts';
 
-/** What a purchase cost is said every time; and what is free, or was not sent, is never said to cost. */
+/** Every purchase tells its cost; commands that are free or send nothing never do. */
 
 let service: RowService;
 let at: Machine;
@@ -273,7 +273,7 @@ describe('"You already bought this"', () => {
   });
 });
 
-it('a list that a limit refused before its first row stands in the history as not charged', async () => {
+it('a list that a limit refused before its first row is "not charged" in the history', async () => {
   writeSettings(at.env, { 'price.contact.email': 5 });
   const { code } = await at.run('contact email --input - --max-credits 3', {}, 'Ada\nBo\n');
   expect(code).toBe(5);

@@ -84,7 +84,7 @@ describe('-o leads.db', () => {
       'tables of others',
       () => execute(pathOf('x.db'), 'CREATE TABLE people (name)'),
       2,
-      'has tables that leadpipe has not written: people',
+      'has tables that leadpipe did not write (people)',
     ],
     [
       'a table that is only called like ours',
@@ -137,7 +137,7 @@ describe('--input leads.db', () => {
       { objective: 'a\nb', id: '1234567890123456789', size: '0.1', photo: '' },
       { objective: '007', id: '', size: '2', photo: '' },
     ]);
-    expect(result.stderr).toContain('warning: in.db: 1 cell has bytes that are no text');
+    expect(result.stderr).toContain('warning: in.db: 1 cell is binary');
     const piped = await leadpipe(`${command} - -q`, { stdin: readFileSync(pathOf('in.db')) as never });
     expect(recordsIn(piped.stdout)).toHaveLength(2);
     execute(
@@ -160,7 +160,7 @@ describe('--input leads.db', () => {
     }
     write('no.db', 'objective\nx\n');
     expect(await leadpipe(`${command} no.db --input-format sqlite`)).toMatchObject(
-      failing(2, 'no.db is no SQLite database'),
+      failing(2, 'no.db is not a SQLite database'),
     );
     writeFileSync(pathOf('torn.db'), readFileSync(pathOf('in.db')).fill(7, 100, 4000));
     expect(await leadpipe(`${command} torn.db`)).toMatchObject(
@@ -176,7 +176,7 @@ describe('--input leads.db', () => {
     );
     const wide = await leadpipe('contact email --input wide.db -f jsonl');
     expect(recordsIn(wide.stdout)).toMatchObject([{ objective: 'a', c0: '' }]);
-    expect(wide.stderr).toContain('warning: wide.db: 1 cell has bytes that are no text');
+    expect(wide.stderr).toContain('warning: wide.db: 1 cell is binary');
     // As FTS4 leaves them: this SQLite does not know it, and so not what belongs to it.
     const parts = ['content', 'docsize', 'segdir', 'segments', 'stat'].map(
       (end) => `CREATE TABLE t_${end} (a);`,

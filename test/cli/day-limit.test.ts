@@ -26,13 +26,13 @@ const refused = async (line: string, ...says: string[]) =>
   expect(await at.leadpipe(line)).toMatchObject(
     ending(5, ...(says.length > 0 ? says : ['leadpipe config set max_credits_per_day'])),
   );
-/** A list of so many rows. */
+/** A list with this number of rows. */
 const list = (count: number): string => {
   at.write(`${count}.txt`, Array.from({ length: count }, (_, nth) => `p${nth}\n`).join(''));
   return `contact email --input ${count}.txt -q`;
 };
 
-it('counts single purchases, lists and what leaves no record together, and refuses the one above it', async () => {
+it('counts purchases, lists and --no-history together, and refuses the one above the limit', async () => {
   await bought('contact email a -q');
   await bought('contact email b -q --no-history');
   await refused(list(4));
@@ -48,14 +48,14 @@ it('counts single purchases, lists and what leaves no record together, and refus
   expect(service.charged.size).toBe(5);
 });
 
-it('buys of what comes on standard input as many rows as are left of the day', async () => {
+it('buys rows of standard input up to the limit of the day', async () => {
   await bought('contact email a -q');
   const stdin = 'p1\np2\np3\np4\np5\np6\n';
   expect((await at.leadpipe('contact email --input - -q', { stdin })).code).toBe(5);
   expect(service.charged.size).toBe(5);
 });
 
-it('counts all that is left of the day while rows of standard input are bought, and then only those', async () => {
+it('reserves the rest of the day while rows of standard input are bought, and then counts only those', async () => {
   const { gate, open } = createGate();
   service = await startRowService({ gate });
   at = createMachine(service.url);
@@ -78,7 +78,7 @@ describe('a list whose rows can not be counted', () => {
     writeSettings(at.env, { 'price.contact.email': 2, max_credits_per_day: 200 });
   };
 
-  it('leaves to others what it has not come to, and then counts what it bought', async () => {
+  it('reserves only its next rows, and then counts the rows it bought', async () => {
     const { gate, open } = createGate();
     await withRows((body) => (/p[2-5]\d/.test(body) ? gate(body) : undefined));
     const list = at.leadpipe(line, { stdin: rows(60) });
@@ -149,12 +149,12 @@ describe('a list whose rows can not be counted', () => {
   });
 });
 
-it('buys no row that a file has got since its rows were counted', async () => {
+it('buys no row that was added to the file after counting', async () => {
   const { gate, open } = createGate();
   service = await startRowService({ gate });
   at = createMachine(service.url);
   writeSettings(at.env, { 'price.contact.email': 2, max_credits_per_day: 10 });
-  // Behind the first row are so many that the last ones are not read while it is bought.
+  // There are enough rows that the last ones are not read while the first is bought.
   const others = Array.from({ length: 400 }, () => `Ada,ada@acme.example,${'x'.repeat(2000)}\n`);
   at.write('grows.csv', `objective,email,note\nBo,,\n${others.join('')}`);
   const rows = at.leadpipe('contact email --input grows.csv --only-missing -o out.csv -q');
@@ -172,7 +172,7 @@ it('is not passed by several runs at the same time', async () => {
   expect(service.charged.size).toBe(5);
 });
 
-it('refuses a preview of what it would refuse', async () => {
+it('refuses a preview of a purchase that it would refuse', async () => {
   await bought('contact email a -q');
   await bought(`${list(4)} --dry-run`);
   await refused(`${list(5)} --dry-run`);
@@ -192,7 +192,7 @@ describe('counts nothing', () => {
     await refused(`${list(4)} --dry-run`);
   });
 
-  it('of what is bought with --local, which it does not refuse either', async () => {
+  it('of purchases with --local, which it never refuses', async () => {
     await bought(`${list(4)} --local`);
     await bought('contact email a --local -q');
     // This has no price.
@@ -201,7 +201,7 @@ describe('counts nothing', () => {
     expect(service.charged.size).toBe(5);
   });
 
-  it('of the rows that a list had left when it was dropped', async () => {
+  it('for unsent rows of a list that was dropped', async () => {
     const { gate, open } = createGate('p2');
     service = await startRowService({ gate });
     at = createMachine(service.url);
@@ -221,7 +221,7 @@ describe('counts nothing', () => {
   });
 });
 
-describe('what is sent again with its key', () => {
+describe('a request sent again with its key', () => {
   const again = 'contact email lost --idempotency-key k';
   const clock = { ...machineClock, now: () => new Date(Date.now() + 86_400_000) };
 
@@ -331,7 +331,7 @@ describe.each([
     },
   );
 
-  it('is settled once: a second death counts what was sent after the first', async () => {
+  it('is settled once: a second kill counts the rows sent after the first', async () => {
     const gates = [createGate('p2'), createGate('p6')];
     service = await startRowService({ gate: (body) => gates.map(({ gate }) => gate(body)).find(Boolean) });
     at = createMachine(service.url);
@@ -375,7 +375,7 @@ it('counts the rows of a list that was dropped after several runs once', async (
   await refused(`${list(3)} --dry-run`);
 });
 
-it('counts a search that was cut and dropped: nobody knows what it has cost', async () => {
+it('counts a search that was cut and dropped, since its cost is unknown', async () => {
   const there = await machineWith(cutting);
   writeSettings(there.env, { max_credits_per_day: 10 });
   expect((await there.leadpipe('search company x --limit 6 -o x.csv')).code).toBe(3);
@@ -426,7 +426,7 @@ it.each([
 
 it('refuses what has no price, naming its setting', () => refused('contact phone a', 'price.contact.phone'));
 
-describe('what was bought before its price was set', () => {
+describe('purchases before their price was set', () => {
   const unpriced = async (line: string) => {
     await bought('config unset price.contact.email');
     await bought('config unset max_credits_per_day');

@@ -91,10 +91,14 @@ describe('a text that is given', () => {
 
   it.each<[name: string, bytes: number[], says: string]>([
     ['a workbook', [0x50, 0x4b, 3, 4, 0x14, 0, 6, 0], 'is not a text file: it is an Excel workbook (.xlsx)'],
-    ['an old workbook', [0xd0, 0xcf, 0x11, 0xe0, 0xa1], 'a workbook or document of an old Office'],
+    ['an old workbook', [0xd0, 0xcf, 0x11, 0xe0, 0xa1], 'an old Office file'],
     ['a PDF', [...Buffer.from('%PDF-1.7')], 'it is a PDF file'],
-    ['gzip', [0x1f, 0x8b, 8, 0, 0, 0], 'that gzip has compressed'],
-    ['UTF-16 without its mark', [...Buffer.from('Ada', 'utf16le')], 'it looks like UTF-16 without the mark'],
+    ['gzip', [0x1f, 0x8b, 8, 0, 0, 0], 'a gzip file'],
+    [
+      'UTF-16 without its mark',
+      [...Buffer.from('Ada', 'utf16le')],
+      'it looks like UTF-16 without a byte order mark',
+    ],
     ['a zero', [...Buffer.from('Ada\0')], 'it contains a zero byte'],
     ['half of UTF-16', [0xff, 0xfe, 0x41], 'it begins as UTF-16, but part of it is damaged'],
     [
@@ -112,7 +116,7 @@ describe('a text that is given', () => {
     expect(() => decodeText(Uint8Array.from(bytes), 'x')).toThrow(says);
   });
 
-  it('is refused with the same words however it is cut', async () => {
+  it('is refused with the same words wherever its pieces end', async () => {
     const bytes = [...Buffer.from('ä\r\n漢字,👩\n漢'), 0xe6, 0xbc, 0x2c, 0xe4, 10];
     for (let size = 1; size < bytes.length; size++) {
       const pieces = async function* () {

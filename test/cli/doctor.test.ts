@@ -17,7 +17,7 @@ interface Row {
 }
 
 interface Service {
-  /** What it answers when it is asked for the balance, and for a task. */
+  /** The answers of the service for the balance, and for a task. */
   readonly balance?: string;
   readonly task?: string;
   readonly date?: Date;
@@ -30,7 +30,7 @@ const notFound = errorAnswer('404 Not Found', 'not_found', 'no');
 const forbidden = wholeAnswer('403 Forbidden', 'text/html', '<html>');
 const lostPage = wholeAnswer('404 Not Found', 'text/html', '<html>');
 
-/** The environment of someone who knows a service that tells its balance, knows no tasks, and has a clock. */
+/** An environment with a service that has a balance, no tasks, and a clock. */
 async function serve({ balance = credits(1200), task = notFound, date = new Date() }: Service = {}) {
   const { url } = await startFaultServer((socket, { path }) => {
     const answer = path.startsWith('/v1/credit') ? balance : task;
@@ -48,7 +48,7 @@ const resultsOf = (rows: readonly Row[]): Record<string, string> =>
   Object.fromEntries(rows.map(({ check, result }) => [check, result]));
 
 describe('doctor', () => {
-  it('is 0 where a search would work, and says so', async () => {
+  it('exits with 0 if a search would work, and says so', async () => {
     const { code, rows, stderr } = await examine(await serve());
     expect(code).toBe(0);
     expect(stderr).toBe('A search would work now.\n');
@@ -88,7 +88,7 @@ describe('doctor', () => {
     expect(result.stderr.split(fix)).toHaveLength(2);
   });
 
-  it('credits for less than a usual search are a failure that names the limit to take', async () => {
+  it('too few credits for a default search are a failure that names the limit to use', async () => {
     const { code, rows, stderr } = await examine(await serve({ balance: credits(7) }));
     expect(code).toBe(5);
     expect(resultsOf(rows).credits).toBe('failure');
@@ -166,7 +166,7 @@ describe('doctor', () => {
     });
   });
 
-  it('names what it can not read in NO_PROXY, and what decided', async () => {
+  it('names invalid entries of NO_PROXY, and the rule that applied', async () => {
     const env = { HTTPS_PROXY: 'http://127.0.0.1:1', NO_PROXY: '10.0.0.0/33, leads.invalid' };
     const { rows } = await examine({
       ...bareEnvironment(),
@@ -180,7 +180,7 @@ describe('doctor', () => {
     });
   });
 
-  it('asks a keychain that says nothing once', async () => {
+  it('asks a keychain that does not answer only once', async () => {
     const { LEADPIPE_BASE_URL: origin = '' } = await serve();
     const keys = JSON.stringify({ keys: { default: { origin, store: 'keychain' } } });
     const env = { ...withConfigFile(keys, 'credentials.json'), LEADPIPE_BASE_URL: origin };
@@ -214,7 +214,7 @@ describe('doctor', () => {
     });
   });
 
-  it('what others can read is a warning, with the command that ends it', async () => {
+  it('a file that others can read is a warning, with the command that fixes it', async () => {
     const env = { ...(await serve()), ...withConfigFile('{}') };
     const config = env.LEADPIPE_CONFIG_DIR ?? '';
     const file = join(config, 'config.json');

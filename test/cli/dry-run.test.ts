@@ -75,7 +75,7 @@ async function killedList(line: string): Promise<ListMachine> {
   return machine;
 }
 
-/** What a list would send and cost, then the same list: the service charges as much, and for what was shown. */
+/** A dry run of a list, then the list itself: the service charges the shown cost, for the shown rows. */
 async function compared({ at, service }: ListMachine, line: string, options?: FakeOptions): Promise<Dry> {
   const dry = await dryRun(at, line, options);
   const before = service.charged.size;
@@ -137,7 +137,7 @@ describe('a list that was killed', () => {
     expect(service.charged.size).toBe(before);
   });
 
-  it('is found where the index is missing, which is not made again', async () => {
+  it('is found without the index, which is not rebuilt', async () => {
     const machine = await killedList(list);
     rmSync(join(machine.at.state, 'index'), { recursive: true });
     expect(await compared(machine, list)).toMatchObject({ worst_case: 6 * price });
@@ -238,7 +238,7 @@ describe('a search that was left', () => {
     if (worst === 0) expect(dry.stderr).toSay('Nothing is left to buy.');
   });
 
-  it('is refused without a number for --limit, which would be of the whole search', async () => {
+  it('is refused without a number for --limit, which is for the whole search', async () => {
     const line = 'search company x --limit 9 -o leads.jsonl';
     expect((await cutAt.leadpipe(line)).code).toBe(3);
     writeSettings(cutAt.env, { max_credits_per_day: 12 });
@@ -289,7 +289,7 @@ it('of --local costs nothing, and says that something is left to buy', async () 
 describe('a task that was left', () => {
   const line = 'task run company x --limit 45 --poll-interval 0.01 -o leads.csv';
 
-  it('is read on for free: nothing is shown that would be sent', async () => {
+  it('is continued for free, so no request is shown', async () => {
     const steps: [string, number][] = [['running', 20]];
     const task = await startTaskServer({ steps });
     expect((await task.leadpipe(`${line} --wait-timeout 0.3`)).code).toBe(75);
@@ -336,7 +336,7 @@ it('an answer that was lost: the same request with the key that was given, and i
   expect(await dryRun(at, 'contact email x')).not.toHaveProperty('resumes');
 });
 
-it('says what is found further down in a list, as buying does', async () => {
+it('reports problems further down in a list, as buying does', async () => {
   const { at } = await listMachine();
   at.write('list.csv', `objective\n${people(150)}objective\nlast\n`);
   const says = 'repeats its header in 1 row';

@@ -14,7 +14,7 @@ describe('enrich: bad input', () => {
     at = await machineWith((socket) => void socket.destroy());
   });
 
-  it('a terminal is not waited for', async () => {
+  it('does not wait for input from a terminal', async () => {
     const result = await at.leadpipe('enrich --field city', { stdin: 'x', stdinIsTerminal: true });
     expect(result).toMatchObject(ending(2, 'the entity context is missing'));
     expect(at.connections()).toBe(0);
@@ -109,7 +109,7 @@ describe('enrich', () => {
     expect(stderr).toContain('"a[2J" must be string');
   });
 
-  it('a pattern that would take for ever costs a second, not the answer', async () => {
+  it('gives up on an endless pattern after a second, and keeps the answer', async () => {
     const schema = file({ type: 'object', properties: { a: { pattern: '^(a+)+$' } } });
     const answer = `{"a":"${'a'.repeat(100)}b"}`;
     expect(await enrich(answer, `x --schema ${schema}`)).toMatchObject({

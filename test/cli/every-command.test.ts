@@ -29,13 +29,13 @@ const lists = ['config list', 'auth list', 'history list', 'task list'];
 /** Those that print records and have tests of their own for that. */
 const tested = 'auth status,doctor,history lists,history show,history prune,history totals,resume'.split(',');
 
-it('stands in one of these lists', async () => {
+it('is in one of these lists', async () => {
   const known = [...commands, ...readers, ...lists, ...tested];
   const names = await commandsWith('--format');
   expect(names.filter((name) => !known.some((one) => `${one} `.startsWith(`${name} `)))).toEqual([]);
 });
 
-/** What can be said of any output, by its format. */
+/** Checks that hold for any output of a format. */
 const expectFormat: Readonly<Record<Exclude<Format, 'xlsx' | 'sqlite'>, (stdout: string) => void>> = {
   table: (stdout) => expect(stdout.trim()).not.toBe(''),
   cards: (stdout) => expect(stdout.trim()).not.toBe(''),

@@ -14,7 +14,7 @@ describe('extract: bad input', () => {
     at = await machineWith((socket) => void socket.destroy());
   });
 
-  it('two types that a word could mean are not guessed at', async () => {
+  it('does not guess between two types that a word could mean', async () => {
     expect((await at.leadpipe('extract followers x')).stderr).not.toContain('did you mean');
   });
 

@@ -14,7 +14,7 @@ import {
 import { machineWith } from '../helpers/machine.ts';
 import { pointedAt } from '../helpers/run.ts';
 
-/** What faults of the way say; what they cost, and how each operation ends with them, is in test/matrix. */
+/** Messages of network faults. Their costs, and the exit of each operation, are in test/matrix. */
 
 const search = 'search company x';
 
@@ -121,7 +121,7 @@ describe('what is sent', () => {
   });
 });
 
-describe('what a terminal obeys or hides does not reach it', () => {
+describe('control and invisible characters do not reach a terminal', () => {
   const hostile = 'a\u001b[2Jb\u202ec\u0007\u009b1md\u2028e\u200ff';
   const obeyed = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028\u2029\u202a-\u202e]/;
 

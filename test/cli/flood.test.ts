@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { chunk, lastChunk, notFound, searchFrames, streamHead } from '../helpers/fault-server.ts';
 import { machineWith } from '../helpers/machine.ts';
 
-/** Far below what these floods took when a frame or a list of warnings had no measure: 600 to 3300. */
+/** Memory limit. Without limits for frames and warnings, these floods took 600 to 3300. */
 const mostMiB = 400;
 const peakReport = `process.on('exit',()=>process.stderr.write('PEAK '+process.resourceUsage().maxRSS/1024))`;
 

@@ -206,7 +206,7 @@ describe('--columns', () => {
     ['name,k1,k2,k3,k4,k5,k6', ['no record has "k1", "k2", "k3", "k4", "k5" and 1 more.']],
     ['name,website,linkedin_url', []],
     ['name,links.website,Site=links.website,link', []],
-  ])('%s: what no record has is named at the end', async (names, says) => {
+  ])('%s: columns that no record has are named at the end', async (names, says) => {
     for (const format of ['csv', 'jsonl', 'table']) {
       const result = await at.leadpipe(`${search} --columns ${names} -f ${format}`);
       expect(result).toMatchObject(ending(0, ...says));

@@ -79,7 +79,7 @@ beforeAll(async () => {
   describeAll(JSON.parse((await at.leadpipe('help --json')).stdout));
 });
 
-/** What is wider than so many columns. */
+/** Lines that are wider than this. */
 const widerThan = (columns: number, text: string): string[] =>
   text.split('\n').filter((line) => line.length > columns);
 
@@ -178,7 +178,7 @@ describe('the help of every command', () => {
     for (const line of lines) expect((await runInProcess(line)).stdout).toBe(helps.get(name));
   });
 
-  it('is stored with the program as it would be made, and printed from there', async () => {
+  it('equals its stored copy, and is printed from there', async () => {
     const topics = topicNames.map(async (name) => {
       return [`help ${name}`, (await runInProcess(`help ${name}`)).stdout] as const;
     });
@@ -205,7 +205,7 @@ describe('the help of every command', () => {
   });
 });
 
-/** Ends that nobody provokes here: the signals, and what needs more than one answer. */
+/** Exit codes of signals, which are not tested here. */
 const signals = [129, 130, 141, 143];
 /** Commands with `;` between them: the codes that are provoked here, and `+` the others of their help. */
 const kinds = Object.entries({
@@ -234,7 +234,7 @@ const kinds = Object.entries({
     .map((some) => some.trim().split(' ').map(Number));
   return lines.split('; ').map((line) => ({ line, provoked, others }));
 });
-/** They need what is not here (an operation that was cut, somebody who types, minutes), or have no such ends. */
+/** Commands that need a cut operation, a person or minutes, or have no such exit codes. */
 const unprovoked = 'auth login,completion,config path,man,mcp,resume,serve,skill,task wait'.split(',');
 
 /** The words that name the command, without its arguments. */
@@ -243,7 +243,7 @@ function nameOf(line: string): string {
   return words.filter((_, nth) => helps.has(words.slice(0, nth + 1).join(' '))).join(' ');
 }
 
-it('the exit codes of every command are held', () => {
+it('the exit codes of every command are tested', () => {
   const leaves = [...helps].filter(([, help]) => namesIn(help).length === 0).map(([name]) => name);
   const held = [...kinds.map(({ line }) => nameOf(line)), ...unprovoked];
   const where =

@@ -8,7 +8,7 @@ import { until } from '../helpers/run.ts';
 import { writeSettings } from '../helpers/settings.ts';
 import { type Step, startTaskServer } from '../helpers/task-server.ts';
 
-/** What was left before its end, and nobody wants. */
+/** Dropping unfinished operations. */
 
 describe('history drop', () => {
   it('ends a cut search: it says what is lost, nothing resumes it, and the same search is a new purchase', async () => {

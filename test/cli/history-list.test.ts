@@ -14,7 +14,7 @@ const { leadpipe, run, state } = createMachine();
 const objective = 'dental clinics in Austin\nthat opened this year';
 const searchId = `ls_${'0123456789abcdef'.repeat(3).slice(0, 36)}`;
 
-/** The ID of the purchase that was made so many days ago: IDs are in the order of time. */
+/** The ID of a purchase made this number of days ago: IDs sort chronologically. */
 const idOf = (daysAgo: number): string => `op_${String(100 - daysAgo).padStart(14, '0')}`;
 const timeOf = (daysAgo: number): Date => new Date(now - daysAgo * dayMs);
 
@@ -87,7 +87,7 @@ async function listed(more = ''): Promise<Record<string, unknown>[]> {
 }
 
 describe('history list in a pipe', () => {
-  it('is all of it, the newest last, with what each was about and times with their offset', async () => {
+  it('lists all purchases, the newest last, with subjects and times with an offset', async () => {
     const records = await listed();
     expect(records).toHaveLength(all);
     const [first, list] = records;
@@ -129,7 +129,7 @@ describe('history list in a pipe', () => {
     expect(ids).toEqual(ids.toSorted());
   });
 
-  it('with a limit reads nothing that is older', async () => {
+  it('with a limit does not read older purchases', async () => {
     write(40, 'rubbish\nmore\n');
     rmSync(join(state, 'index'), { recursive: true });
     expect((await leadpipe('history --limit 5')).stderr).toBe('');
@@ -244,7 +244,7 @@ describe('a time', () => {
     },
   );
 
-  it('is shown as the clocks of the place showed it, west and east of UTC', () => {
+  it('is shown in local time, west and east of UTC', () => {
     expect(toZonedTime(new Date('2026-03-29T00:59:59.999Z'), berlin)).toBe('2026-03-29T01:59:59+01:00');
     expect(toZonedTime(new Date('2026-03-29T01:00:00.000Z'), berlin)).toBe('2026-03-29T03:00:00+02:00');
     const west = { minutesFromUtc: () => -210 };

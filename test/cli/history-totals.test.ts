@@ -12,7 +12,7 @@ import { writeSettings } from '../helpers/settings.ts';
 import { startTaskServer } from '../helpers/task-server.ts';
 
 const plain = (text: string): string => text.replace(/\x1b\[[\d;]*m/g, '');
-/** What a terminal of so many columns shows. */
+/** The output on a terminal with this number of columns. */
 const shown = async (at: Machine, line: string, columns: number): Promise<string> =>
   plain((await at.leadpipe(line, { stdoutIsTerminal: true, columns })).stdout);
 
@@ -48,7 +48,7 @@ describe('history totals', () => {
     expect(service.spent()).toBe(10 + 5 + 20);
   });
 
-  it('by day unless it is said otherwise, with the same columns in CSV', async () => {
+  it('adds up by day by default, with the same columns in CSV', async () => {
     const { stdout } = await at.run('history totals -f csv');
     const [header, ...rows] = stdout.trimEnd().split('\r\n');
     expect(header).toBe(
@@ -78,7 +78,7 @@ describe('history totals', () => {
     expect(text).toMatch(/^research .* unknown/m);
   });
 
-  it('is of purchases where no price is known', async () => {
+  it('compares purchases if no price is known', async () => {
     const bare = createMachine(service.url, ledgerKey);
     for (const _ of [1, 2]) await bare.run('research "fintech in Berlin"');
     await bare.run('contact email "CTO of Nordlicht Pay"');
@@ -89,7 +89,7 @@ describe('history totals', () => {
     expect(await shown(bare, 'history totals', 120)).not.toContain('█');
   });
 
-  it('says that there is nothing, and what it can add up by', async () => {
+  it('says that there are no purchases, and lists the values of --by', async () => {
     const bare = createMachine();
     const nothing = {
       code: 0,
@@ -102,14 +102,14 @@ describe('history totals', () => {
   });
 });
 
-describe('what was bought with --local', () => {
+describe('purchases with --local', () => {
   const at = createMachine();
   const search = 'search company fintech --limit 3 --local -q';
   beforeAll(async () => {
     await at.run(search);
   });
 
-  it('is free in the history of a terminal, at any width', async () => {
+  it('are free in the history on a terminal, at any width', async () => {
     const [record = {}] = recordsIn((await at.run('history')).stdout);
     expect(record).toMatchObject({ service: 'local', charged: 'no', credits_at_most: 0 });
     const members = Object.keys(record);
@@ -125,7 +125,7 @@ describe('what was bought with --local', () => {
     );
   });
 
-  it('is in the totals only where it is asked for', async () => {
+  it('are in the totals only if requested', async () => {
     expect(await at.run('history totals')).toEqual({
       code: 0,
       stdout: '',
@@ -209,7 +209,7 @@ describe('purchases whose records were removed', () => {
     );
   });
 
-  it('are kept where as many others are forgotten at the same time', async () => {
+  it('are kept when the same number of others is removed at the same time', async () => {
     const service = await startRowService({});
     const there = createMachine(service.url);
     expect(await there.leadpipe('contact email a', daysAgo(410))).toMatchObject({ code: 0 });
@@ -220,7 +220,7 @@ describe('purchases whose records were removed', () => {
     expect(await totals(there)).toMatchObject([{ command: 'contact phone', purchases: 1 }]);
   });
 
-  it('count once, also where a run was killed before it removed their records', async () => {
+  it('count once, also if a run was killed before it removed their records', async () => {
     const service = await startRowService({});
     const there = createMachine(service.url);
     const [operations, saved] = ['operations', 'saved'].map((name) => join(there.state, name)) as [
@@ -237,7 +237,7 @@ describe('purchases whose records were removed', () => {
     }
   });
 
-  it('are not forgotten because a clock was ahead once', async () => {
+  it('are not removed because the clock was ahead once', async () => {
     const service = await startRowService({});
     const there = createMachine(service.url);
     for (const [days, line] of [
@@ -254,7 +254,7 @@ describe('purchases whose records were removed', () => {
     ]);
   });
 
-  it('are kept where what they cost can not be written down', async () => {
+  it('keep their records if their costs can not be stored', async () => {
     const service = await startRowService({});
     const there = createMachine(service.url);
     expect((await there.leadpipe('contact email a', daysAgo(40))).code).toBe(0);
@@ -264,7 +264,7 @@ describe('purchases whose records were removed', () => {
   });
 });
 
-it('on a terminal, what has no list stands under no empty name', async () => {
+it('on a terminal, purchases without a list have a label', async () => {
   const service = await startRowService({});
   const there = createMachine(service.url);
   expect((await there.leadpipe('contact email a')).code).toBe(0);
@@ -272,8 +272,8 @@ it('on a terminal, what has no list stands under no empty name', async () => {
     expect(await shown(there, 'history totals --by list', columns)).toContain('no list');
 });
 
-describe('what is not settled', () => {
-  it('of a search that was cut: totals say how many of the credits may be less', async () => {
+describe('unsettled credits', () => {
+  it('of a cut search: totals say how many credits may be less', async () => {
     const at = await machineWith(cutting);
     expect((await at.leadpipe('search company x --limit 9')).code).toBe(3);
     const { stderr, stdout } = await at.leadpipe('history totals');

@@ -34,7 +34,7 @@ import { command, temporaryFolder } from '../helpers/run.ts';
 import { keepingIn } from '../helpers/stored.ts';
 import { toWords } from '../helpers/words.ts';
 
-/** What is kept of a purchase, when, and how it is shown again. */
+/** How purchases are stored, when, and how they are shown again. */
 
 const key = 'test-key-0123456789';
 const requestId = 'X-Request-Id: req_test';
@@ -75,7 +75,7 @@ async function home(answer: Answer | string | Buffer) {
   const root = join(machine.state, 'operations');
   const operation = (): string => readdirSync(root).sort()[0] ?? '';
   const pathOf = (name: string): string => join(root, operation(), name);
-  // Whatever is there would be sent to nobody.
+  // No service: everything must come from the disk.
   const offline = { env: { LEADPIPE_API_KEY: '', LEADPIPE_BASE_URL: '' } };
   return {
     ...machine,
@@ -118,7 +118,7 @@ describe.each(paid)('$name', ({ name, line, answer, leads, asked }) => {
     expect(at.requests).toHaveLength(1);
   });
 
-  it('is stored where it came under another content type, and shown for nothing', async () => {
+  it('is stored despite another content type, and shown for free', async () => {
     const other = await home(answer);
     const { stdout } = await other.leadpipe(line);
     const bytes = Buffer.from(answer).toString('latin1');
@@ -183,7 +183,7 @@ describe.each(paid)('$name', ({ name, line, answer, leads, asked }) => {
   it.each([
     ['failed', 'no', errorAnswer('402 Payment Required', 'insufficient_credits', 'no')],
     ['unknown', 'maybe', ''],
-  ])('is %s (charged: %s) when it brought nothing', async (state, charged, fault) => {
+  ])('is %s (charged: %s) without a result', async (state, charged, fault) => {
     const at = await home(fault);
     await at.leadpipe(line);
     expect(await at.history()).toMatchObject([{ state, charged }]);
@@ -222,7 +222,7 @@ describe('a purchase that is killed', () => {
   it('between its answer and the print has it in history', async () => {
     const text = `{"success":true,"answer":{"Result":"${'x'.repeat(2_000_000)}","Citations":[]}}`;
     const at = await home(ok(text));
-    // Nobody reads: the pipe is full after 64 KiB, and the print can't end.
+    // The pipe is not read: it is full after 64 KiB, so printing can't end.
     const child = at.start('research x');
     await new Promise((resolve) => child.stdout.once('readable', resolve));
     const ended = new Promise((resolve) => child.on('exit', (_, signal) => resolve(signal)));
@@ -252,7 +252,7 @@ describe('a purchase that is killed', () => {
     expect((await at.show('-f jsonl')).stdout).toBe(printed);
   });
 
-  it('a cut search keeps what arrived, and names the command that goes on', async () => {
+  it('a cut search keeps the received leads, and names the command that resumes it', async () => {
     const at = await home(streamStart(searchFrames([entities]).slice(0, 1)));
     expect((await at.leadpipe('search company x -f jsonl')).code).toBe(3);
     const kept = { state: 'partial', leads: 2, leads_search_id: 'ls_test', charged: 'yes' };
@@ -276,7 +276,7 @@ describe('a damaged journal', () => {
     expect(await at.show()).toMatchObject(ending(78, path));
   });
 
-  it('a torn last line is none', async () => {
+  it('an incomplete last line is ignored', async () => {
     const at = await home(ok(contactAnswer));
     await at.leadpipe('contact email x');
     appendFileSync(at.journalPath(), '{"sha256":"0');
@@ -292,7 +292,7 @@ describe('history show', () => {
     expect(await at.leadpipe(`history show ${operation}`)).toMatchObject(ending(6, says));
   });
 
-  it('one that was stopped before it was recorded is not taken for another', async () => {
+  it('an operation stopped before it was recorded is not confused with another', async () => {
     const { state, leadpipe } = createMachine();
     mkdirSync(join(state, 'operations', 'op_1k82shlr40001p'), { recursive: true });
     for (const command of ['history show', 'resume']) {
@@ -300,7 +300,7 @@ describe('history show', () => {
     }
   });
 
-  it('--answer prints the whole body: what stands beside the items, and what no version knows', async () => {
+  it('--answer prints the whole body, with members beside the items and unknown ones', async () => {
     const body =
       '{"success":true,"data":[{"id":12345678901234567890},{"id":2}],"metadata":{"type":"x_followers","target":"ada","instruction":null,"limit":100},"later":1.10}';
     const at = await home(ok(body));
@@ -327,7 +327,7 @@ describe('history show', () => {
     expect(await at.show('--answer')).toMatchObject({ code: 0, stdout: row.repeat(2) });
   });
 
-  it('counts a row of a list once that stood in the input twice', async () => {
+  it('counts a duplicate row of the input once', async () => {
     const at = await home(ok(contactAnswer));
     at.write('people.txt', 'ada\nbob\nada\n');
     expect(await at.leadpipe('config set price.contact.email 2')).toMatchObject({ code: 0 });
@@ -385,7 +385,7 @@ describe('retention', () => {
     return operation;
   }
 
-  it('answers 7 days, operations 30, and never one that is at work', async () => {
+  it('removes answers after 7 days, operations after 30, and never an active one', async () => {
     const state = join(temporaryFolder(), 'state');
     for (const days of [6.9, 7.1, 29.9, 30.1]) await kept(state, days);
     await kept(state, 31, true);
@@ -403,7 +403,7 @@ describe('retention', () => {
     expect(shown).toMatchObject(ending(6, 'answers are stored for 7 days'));
   });
 
-  it('leaves what another process takes up meanwhile', async () => {
+  it('leaves an operation that another process resumes at the same time', async () => {
     const state = join(temporaryFolder(), 'state');
     const context = keepingIn(state, () => now);
     const ids: string[] = [];
@@ -423,7 +423,7 @@ describe('retention', () => {
     for (const id of taken) expect(readdirSync(join(state, 'operations', id))).toHaveLength(5);
   });
 
-  it('leaves the others in the order in which they were written down', async () => {
+  it('keeps the order of the other operations', async () => {
     const at = createMachine();
     for (const days of [40, 2, 5, 1, 3]) await kept(at.state, days);
     const context = keepingIn(at.state, () => now);

@@ -44,7 +44,7 @@ describe('what a cell leads to', () => {
     [null, undefined],
   ])('%j: %s', (value, address) => expect(addressIn(JSON.stringify(value))).toBe(address));
 
-  it('stands around the text that is shown', async () => {
+  it('encloses the text that is shown', async () => {
     const answer = { Result: 'x', Citations: ['https://a.example/b', 'a.example'] };
     const options = { layout: research.layout(), shape: 'single', links: true } as const;
     expect((await written('table', options, [JSON.stringify({ answer })])).text).toBe(

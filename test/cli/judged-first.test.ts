@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { failing } from '../helpers/ending.ts';
 import { createMachine } from '../helpers/machine.ts';
 
-/** A command line is judged as a whole before anything is opened, stored or sent. */
+/** The whole command line is checked before anything is opened, stored or sent. */
 
 it.each([
   ['contact email --input in.csv --shard 5/2', '--shard must be i/n or auto'],

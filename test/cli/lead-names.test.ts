@@ -34,7 +34,7 @@ it.each([
   [
     'names.csv',
     '<html><table></table></html>',
-    'is no list: it looks like an HTML page',
+    'is not a list: it looks like an HTML page',
     'or one text per line.',
   ],
   ['names.json', '[{"industry":"x"}]', 'line 1 of names.json has no text "name"', ''],

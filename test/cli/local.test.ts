@@ -86,13 +86,13 @@ describe('--local', () => {
     expect((await Promise.all(runs)).map(({ code }) => code)).toEqual([0, 0, 0]);
   });
 
-  it('keeps what it stores to the user alone', async () => {
+  it('stores its state for this user only', async () => {
     const env = bareEnvironment();
     await run('balance --local', { env, isFirst: true });
     expect(statSync(join(env.LEADPIPE_STATE_DIR ?? '', 'local-service')).mode & 0o077).toBe(0);
   });
 
-  it('says so when its state is damaged, and how to begin anew', async () => {
+  it('says so when its state is damaged, and how to start over', async () => {
     const at = createMachine();
     const folder = join(at.state, 'local-service');
     mkdirSync(folder, { recursive: true });
@@ -168,7 +168,7 @@ describe('serve', () => {
     expect(await said('--catalog mine.csv')).not.toContain('The demonstration');
   });
 
-  it('keeps its accounts, says what they ignore, and begins with nothing where that is asked for', async () => {
+  it('keeps its accounts, names settings that they ignore, and starts empty with --fresh', async () => {
     const env = bareEnvironment();
     const credits = async (more: string): Promise<number> => {
       const { stdout } = await (await serve(more, env)).run('balance -f json');

@@ -72,7 +72,7 @@ describe('a signal ends a run that computes', () => {
     expect(Number(/VmHWM:\s+(\d+) kB/.exec(memory)?.[1])).toBeLessThan(700_000);
   });
 
-  it('into a file: the rows that are in it stay, each of them whole', async () => {
+  it('into a file: its rows stay, each of them complete', async () => {
     const at = await serve(extracted);
     const child = at.start(`${extract} -o items.csv`);
     const ended = resultOf(child);

@@ -38,13 +38,13 @@ const rows: readonly Row[] = [
   ['contact phone "CTO of Nordlicht Pay"', 10, 'price.contact.phone'],
   ...answerKindRows.map(({ line, credits, atMost = credits, setting }): Row => [line, atMost, setting]),
 ];
-/** Of the prices, only what a plain search needs is known by itself. */
+/** Only the price of a plain search is known without settings. */
 const plain = rows.filter(([, , setting]) => setting === undefined);
 const withPrice = rows.flatMap(([line, , setting]) =>
   setting === undefined ? [] : [[line, setting] as const],
 );
 
-/** A plain search and a plain task cost one credit per lead, and what is not known is dearest. */
+/** A plain search or task costs one credit per lead. Unknown prices count as the highest. */
 function worstAt(worst: number, setting: string | undefined): number {
   return setting === undefined ? 2 * worst : worst;
 }
@@ -85,13 +85,13 @@ describe('--max-credits against a service that keeps a ledger', () => {
     expect(service.spent() - spent).toBe(worst);
   });
 
-  it('without it the balance is not asked for, and nothing is known of it later', async () => {
+  it('without it the balance is not read, and not recorded', async () => {
     const at = createMachine(service.url, ledgerKey);
     await at.run('search company fintech --limit 1');
     expect(await at.history()).toMatchObject([{ credits_before: null, credits_after: null }]);
   });
 
-  it('what goes on with an earlier purchase buys nothing, and is not refused', async () => {
+  it('resuming an earlier purchase for free is not refused', async () => {
     const slow = await startLedgerService({ task_start_ms: 200_000 });
     const at = createMachine(slow.url, ledgerKey);
     const task = 'task run company fintech --limit 5 --wait-timeout 0.3 -o leads.csv --max-credits';
@@ -100,7 +100,7 @@ describe('--max-credits against a service that keeps a ledger', () => {
     expect((await slow.close()).size).toBe(1);
   });
 
-  it('a purchase that the balance does not cover is refused here, and never reaches the books', async () => {
+  it('a purchase above the balance is refused here, and never reaches the ledger', async () => {
     const poor = await startLedgerService({ opening_credits: 4 });
     const at = createMachine(poor.url, ledgerKey);
     const { code, stderr } = await at.run('search company fintech --limit 5 --max-credits 100 --json-errors');
@@ -119,10 +119,10 @@ const balance = jsonAnswer(creditBalance(50));
 const contact = jsonAnswer(contactResult('email', 'x', 'a@b.example'));
 const lookup = 'contact email x --json-errors';
 const limited = `${lookup} --max-credits 5`;
-/** What is waited for in vain is not waited for long. */
+/** Shortens long waits, for answers that never come. */
 const toWait = (ms: number): number => (ms > 1000 ? 50 : ms);
 
-/** It closes the connection after each answer, without a word: a purchase is not to be sent into that. */
+/** Closes the connection after each answer, unannounced: no purchase may be sent over it. */
 const answering: Answer = (socket, { path }) => {
   socket.end(path.endsWith('balance') ? balance : contact);
 };
@@ -264,7 +264,7 @@ describe('--dry-run', () => {
     expect(stderr === '' ? undefined : error.type).toBe(type);
   });
 
-  it('goes without a service: the balance is not known then', async () => {
+  it('works without a service; the balance is then unknown', async () => {
     const { code, stdout } = await asked(`${limited} --dry-run`, prices, () => {});
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ worst_case: 5, available_credits: null });
@@ -277,7 +277,7 @@ describe('--dry-run', () => {
   });
 });
 
-describe('what a refusal advises is not refused again', () => {
+describe('the advice of a refusal is not refused again', () => {
   const items = jsonAnswer({ success: true, data: [{ id: 1 }] });
   const leads = wholeStream(searchFrames([['{"name":"A"}']]));
   const service = (available: number): Answer => {
@@ -349,7 +349,7 @@ describe('what a refusal advises is not refused again', () => {
       if (Number.isNaN(number)) writeSettings(at.env, { ...settings, [one.split(' ').at(-1) ?? '']: 100 });
       return (await at.leadpipe(number ? words : line)).code;
     };
-    // What is one less, or one more, would be refused.
+    // One less, or one more, would be refused.
     const beyond = advised.find((one) => one.startsWith('--limit'));
     if (beyond) expect(await bought(beyond.replace(/\d+$/, (most) => String(Number(most) + 1)))).toBe(5);
     for (const one of advised.toReversed())
@@ -369,7 +369,7 @@ describe('what a refusal advises is not refused again', () => {
     expect({ code, isLimit: stderr.includes('--limit') }).toEqual({ code: 5, isLimit });
   });
 
-  it('for the rest of a search, of which no fewer can be asked for', async () => {
+  it('for the rest of a search, without advice to ask for fewer', async () => {
     const at = await machineWith((socket, request) =>
       request.path.endsWith('balance') ? service(1000)(socket, request) : cutting(socket, request),
     );
@@ -411,7 +411,7 @@ describe('the setting max_credits', () => {
     expect(refused.error.message).toContain('but the limit is 4;');
   });
 
-  it('holds for lists, as one limit for all rows, and is said where the list is left', async () => {
+  it('applies to a list as one limit for all rows, and is named if the list stops', async () => {
     const settings = { ...prices, max_credits: 14 };
     const list = 'contact email --input rows.csv --json-errors';
     const { code, error, paths } = await asked(list, settings);
@@ -420,13 +420,13 @@ describe('the setting max_credits', () => {
     expect((await asked(`${list} --max-credits 15`, settings)).code).toBe(0);
   });
 
-  it('does not hold for what is tried with --local', async () => {
+  it('does not apply to --local', async () => {
     const local = priced(createMachine(), { ...prices, max_credits: 1 });
     expect(await local.run('search company fintech --limit 5 --local -q')).toMatchObject(silently);
   });
 });
 
-it('what is local costs nothing in the closing line, a dry run and the history', async () => {
+it('--local costs nothing in the closing line, a dry run and the history', async () => {
   const at = priced(createMachine());
   const search = 'search company fintech --limit 3 --local';
   expect((await at.run(search)).stderr).toContain('cost nothing');

@@ -9,7 +9,7 @@ import { notFound, searchFrames, streamStart, wholeStream } from '../helpers/fau
 import { machineWith } from '../helpers/machine.ts';
 import { readOperations } from '../helpers/stored.ts';
 
-/** What an earlier run has left never refuses the same command, or another one, into the same file. */
+/** An earlier run never blocks the same command, or another one, with the same output file. */
 
 const into = (more = '') => at.leadpipe(`search company x --limit 9 -o leads.jsonl ${more}`);
 const part = (): string => at.pathOf('leads.jsonl.part');
@@ -55,7 +55,7 @@ const goesOn = {
   asks: { limit: 7, dedup_service_leads: ['ls_test'] },
   file: lines(...first, ...rest),
 };
-/** It is bought anew, and what was left stays. */
+/** It is a new purchase, and the earlier files stay. */
 const anew = {
   says: /^1 lead /m,
   asks: { limit: 9 },
@@ -216,7 +216,7 @@ describe('a search that was killed', () => {
     },
   );
 
-  it('and whose record is damaged is not bought again unseen: the file is named, and the index is not needed for that', async () => {
+  it('with a damaged record is not bought again silently: the error names the file, also without the index', async () => {
     const id = await leave();
     const path = join(folderOf(id), 'journal.jsonl');
     const [intent = '', ...others] = readFileSync(path, 'utf8').split('\n');
@@ -230,7 +230,7 @@ describe('a search that was killed', () => {
     expect(bodies()).toHaveLength(1);
   });
 
-  it('before a lead arrived begins anew, and says that it may have been charged', async () => {
+  it('before any lead arrived starts over, and says that it may have been charged', async () => {
     const id = await leave();
     writeFileSync(join(folderOf(id), 'received.jsonl'), '');
     keepLines(id, (line) => line === '' || /"(intent|part|sent)"/.test(line));
@@ -241,7 +241,7 @@ describe('a search that was killed', () => {
     expect((await into()).stderr).not.toContain(id);
   });
 
-  it('is what resume takes, and says', async () => {
+  it('is the one that resume takes, and names', async () => {
     const id = await leave();
     const latest = `^Resuming ${id}: search company x, started .*, into ${at.pathOf('leads.jsonl')}\\.`;
     const bought = '2 leads stored. Buying up to 7 more, for at most 7 credits';
@@ -300,7 +300,7 @@ it('rows that are in a file are not added again where an earlier try to add them
   expect(there.read('leads.jsonl')).toBe(lines(old, '{"name":"A"}'));
 });
 
-it('a search and a task run into the same file leave the rows of each other alone', async () => {
+it('a search and a task run with the same file do not change rows of the other', async () => {
   await leave();
   // This service knows no tasks: the run is left.
   await at.leadpipe('task run company x -o leads.jsonl');

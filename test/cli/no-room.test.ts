@@ -28,7 +28,7 @@ async function shown(at: Machine, stderr: string, named: RegExp): Promise<string
 }
 
 describe.runIf(isLinux)('standard output', () => {
-  it('that is full: says what arrived and is kept, and how to read it for nothing', async () => {
+  it('that is full: says which results are stored, and how to read them for free', async () => {
     const at = await few();
     const full = await inShell(`leadpipe ${search} > /dev/full`, at);
     const says = 'no space left on the device. 2 leads arrived, but not all of them could be written';
@@ -38,7 +38,7 @@ describe.runIf(isLinux)('standard output', () => {
     expect(await shown(at, full.stderr, named)).toBe(leads.join(''));
   });
 
-  it('that is closed loses nothing: what arrives is kept, and without that nothing is bought', async () => {
+  it('that is closed loses nothing: results are stored; with --no-history nothing is bought', async () => {
     const at = await few();
     const unkept = await inShell(`leadpipe ${search} --no-history >&-`, at);
     expect(unkept).toMatchObject(ending(74, 'standard output is closed', 'charged: no'));

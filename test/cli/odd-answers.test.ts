@@ -10,7 +10,7 @@ import { type FaultServer, startFaultServer, wholeAnswer } from '../helpers/faul
 import { bareEnvironment, pointedAt, type Result, run, temporaryFolder } from '../helpers/run.ts';
 import { toWords } from '../helpers/words.ts';
 
-/** What no field should hold, as JSON text: it goes on the wire as it stands here. */
+/** Values that no field should have, as JSON text that is sent unchanged. */
 const oddValues: readonly (readonly [name: string, text: string])[] = [
   ['null', 'null'],
   ['true', 'true'],

@@ -23,7 +23,7 @@ import { pointedAt } from '../helpers/run.ts';
 import { keepingIn } from '../helpers/stored.ts';
 import { startTaskServer, type TaskServer, taskId } from '../helpers/task-server.ts';
 
-/** What earlier runs of a list delivered is left out: by the service as far as its limits go, and else here. */
+/** Leads of earlier runs of a list are left out: by the service within its limits, otherwise here. */
 
 let server: FaultServer;
 let at: Machine;
@@ -40,7 +40,7 @@ const framesOf = (nth: number, leads: readonly string[]): string[] =>
   searchFrames([leads], 'limit', `ls_${nth}`);
 const pointAt = ({ url }: { url: string }, key?: string) => Object.assign(at.env, pointedAt(url, key));
 
-/** A service that minds no exclusions: the nth search brings the nth of these. The ID of each is another. */
+/** A service that ignores exclusions: the nth search returns the nth of these, each with a new ID. */
 async function serve(...searches: (readonly string[])[]): Promise<void> {
   let nth = 0;
   server = await startSearchServer(() => framesOf(++nth, searches[nth - 1] ?? searches.at(-1) ?? []));
@@ -84,7 +84,7 @@ describe('a run that finds nothing new', () => {
     expect(await at.history('lists')).toMatchObject([{ list: 'company', leads: 3 }]);
   });
 
-  // Whoever imports the file each morning must not import yesterday's leads again.
+  // A daily import of the file must not import yesterday's leads again.
   const header = 'name,description,score,score_reason,website,linkedin_url,links,city,city_reference';
   it.each([
     ['leads.jsonl', ''],
@@ -179,7 +179,7 @@ describe('a daily job', () => {
     expect(headers).toEqual([expect.stringMatching(/^name,description,/)]);
   });
 
-  it('what the service brings all the same is dropped here, counted, and kept apart', async () => {
+  it('known leads that the service sends anyway are dropped here, counted, and stored separately', async () => {
     const days = Array.from({ length: 10 }, (_, day) => leadsOf(3 * day, 3 * day + 5));
     await serve(...days);
     const ends: string[] = [];
@@ -224,7 +224,7 @@ describe('a daily job', () => {
 });
 
 describe('a list', () => {
-  it('has no leads of a search that was only looked at: they are not left out of the file that is begun later', async () => {
+  it('has no leads of a plain search: a later file does not leave them out', async () => {
     await serve(leadsOf(0, 3), leadsOf(0, 5), leadsOf(0, 6));
     await search();
     await at.leadpipe('search company x -o looked.jsonl');
@@ -236,7 +236,7 @@ describe('a list', () => {
     expect(await at.history('lists')).toMatchObject([{ list: 'company', leads: 6, runs: 1 }]);
   });
 
-  it('is that of the entity type, or the one that is named; a named run without --only-new counts as well', async () => {
+  it('has the name of the entity type or of --list; --list without --only-new counts as well', async () => {
     await serve(leadsOf(0, 2), leadsOf(2, 4), leadsOf(0, 6));
     await listed();
     await search('--list " mine "');
@@ -411,7 +411,7 @@ describe('a task', () => {
     expect((await at.history('list')).at(-1)).toMatchObject(record);
   });
 
-  it('that was left goes on by the same command, though the list is longer by now', async () => {
+  it('that was interrupted is resumed by the same command, although the list has grown', async () => {
     await serve(['{"name":"lead 3"}'], ['{"name":"lead 3"}', '{"name":"lead 30"}']);
     await listed();
     let isAway = true;
@@ -463,7 +463,7 @@ describe('a search that is resumed', () => {
     expect((await onlyNew()).stderr).not.toContain('was killed');
   });
 
-  it('of a search with --only-new goes on with its list, however long that is', async () => {
+  it('of a search with --only-new continues its list, however long that is', async () => {
     let nth = -1;
     server = await startSearchServer(() => {
       const n = ++nth;

@@ -49,7 +49,7 @@ describe('options before the command', () => {
     expect(toCommandFirst(program, toWords(typed))).toEqual(toWords(words));
   });
 
-  it('take a value with every command, or with none: else it is unknown which word is the command', () => {
+  it('take a value with every command or with none: otherwise the command could not be recognised', () => {
     const kinds = new Map<string, Set<boolean>>();
     for (const option of optionsBelow(program)) {
       for (const flag of [option.long, option.short].filter((one) => one !== undefined))

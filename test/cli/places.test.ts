@@ -18,7 +18,7 @@ import { ledgerKey, startLedgerService } from '../helpers/ledger.ts';
 import { createMachine, machineWith } from '../helpers/machine.ts';
 import { canMount, command, inShell, temporaryFolder } from '../helpers/run.ts';
 
-/** Where people run it: containers, shared folders, machines that lack what others have. */
+/** Unusual environments: containers, shared folders, machines without HOME or WebAssembly. */
 
 const search = 'leadpipe search company x --limit 30 -q -o';
 const leads = Array.from({ length: 30 }, (_, nth) =>
@@ -116,13 +116,13 @@ it.runIf(canMark && canBeOther)(
 describe.runIf(canBeOther)('a file that belongs to somebody else, or has rights of its own', () => {
   const isRoot = { through: [] as readonly string[], ls: '' };
   const isOther = { ...isRoot, through: asOther };
-  const list = 'it has a list of rights (ACL), which would be lost';
+  const list = 'it has an access control list (ACL), which would be lost';
   const group = 'it belongs to a group that you are not in, which would lose its rights';
   const sticky = 'it belongs to another user, and in this folder only that user may replace it';
 
   it.each([
     ['by root: replaced, and stays theirs', isRoot, [other, 888, 0o640], 0o755, [other, 888]],
-    ['with a list of rights', { ...isRoot, ls: '-rw-rw----+' }, [0, 0, 0o660], 0o755, list],
+    ['with an ACL', { ...isRoot, ls: '-rw-rw----+' }, [0, 0, 0o660], 0o755, list],
     ['with a group of its writer: replaced', isOther, [other, 777, 0o640], 0o777, [other, 777]],
     ['with a group that its writer is not in', isOther, [other, 888, 0o640], 0o777, group],
     [
@@ -206,7 +206,7 @@ it.runIf(canBeOther && existsSync(privileged) && Number(readFileSync(privileged)
   },
 );
 
-describe('a machine without what others have', () => {
+describe('a machine with something missing', () => {
   const balance = JSON.stringify(creditBalance(7));
   const nobody = ['setpriv', '--reuid=54321', '--regid=54321', '--clear-groups'];
   const noHome = 'error: this user has no home folder to keep settings and purchases in\nSet HOME, or';

@@ -99,7 +99,7 @@ describe('signals', () => {
     expect(JSON.parse(result.stderr).error).toMatchObject(told);
   });
 
-  it('a Ctrl-C that npx passes on a second time is one: what arrived is told', async () => {
+  it('a Ctrl-C that npx passes on twice counts once: the result is reported', async () => {
     const { start } = await serveInTwo();
     const child = start(search);
     await once(child.stdout, 'readable');
@@ -180,7 +180,7 @@ describe('-o to a FIFO', () => {
   });
 });
 
-/** What stands in the files of this name, of all operations. */
+/** The content of the files with this name, of all operations. */
 function textsOf({ state }: Machine, name: string): string[] {
   const operations = join(state, 'operations');
   if (!existsSync(operations)) return [];
@@ -244,7 +244,7 @@ it('stderr has the closing lines, which -q silences', async () => {
   expect((await run(`${search} --json-errors`)).stderr).toBe('');
 });
 
-it('that stops after its own files were replaced, as by an update, says so once and ends', async () => {
+it('a run whose program files were replaced by an update says so once, and ends', async () => {
   const folder = temporaryFolder();
   const root = join(command, '../..');
   for (const part of ['bin', 'dist', 'package.json'])

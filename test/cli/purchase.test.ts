@@ -7,7 +7,7 @@ import { errorAnswer, jsonAnswer, searchFrames, wholeAnswer, wholeStream } from 
 import { machineWith } from '../helpers/machine.ts';
 import { resultOf } from '../helpers/run.ts';
 
-/** What all have in common that make one paid request, and get one answer. */
+/** Behaviour of all commands with one paid request and one answer. */
 
 /** What the service answers each request with. */
 let answer: string;
@@ -33,7 +33,7 @@ describe.each(rows)(
     });
 
     it('sends what was asked, with the bearer form and a key of its own, and prints the answer as it came', async () => {
-      // The key is for -v: nobody needs it after a success.
+      // The key is printed only with -v: it is not needed after a success.
       const stderr = expect.stringMatching(
         RegExp(
           `^${brought} · charged; price unknown \\(set it: leadpipe config set ${setting} <credits>\\)\nrequest req_test · operation op_test_\\d+\n$`,
@@ -160,7 +160,7 @@ describe.each(without)('$name without a result', ({ line, said, text }) => {
   });
 });
 
-it('what is sent again with its key, because its answer was lost, is the same purchase in the history', async () => {
+it('a request sent again with its key after a lost answer is one purchase in the history', async () => {
   const list = 'history list -f csv --columns state,charged,idempotency_key';
   for (const [given, code, record] of [
     ['', 8, 'unknown,maybe,mine'],
@@ -177,7 +177,7 @@ describe('the same again', () => {
   const lost =
     /^warning: The same request was sent by op_\w+ \(.*\), and its answer was lost\. It may have been charged; check `leadpipe balance`\. This is a new purchase, at a price that is not known$/m;
 
-  it('after its answer was lost says so first, into the same place alone', async () => {
+  it('after a lost answer warns first, only for the same output', async () => {
     for (const place of ['', '-o out.jsonl']) {
       answer = '';
       expect((await save(place)).code).toBe(8);
@@ -188,7 +188,7 @@ describe('the same again', () => {
     }
   });
 
-  it('is told where the whole request is the same, and of lists where the file is', async () => {
+  it('is reported if the whole request is the same; for lists, if the file is', async () => {
     answer = ok(contactAnswer);
     const told = async (line: string): Promise<boolean> =>
       (await at.leadpipe(line)).stderr.includes('You already bought');

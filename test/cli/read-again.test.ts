@@ -3,7 +3,7 @@ import { marked, type Token, type Tokens } from 'marked';
 import { beforeAll, expect, it } from 'vitest';
 import { createMachine } from '../helpers/machine.ts';
 
-/** What any command writes is the next input of a list: the same records, in their order, whatever the format. */
+/** The output of any command can be the input of a list: the same records in the same order, in every format. */
 
 const at = createMachine();
 const local = '--local --limit 2';

@@ -116,7 +116,7 @@ describe('resume of a search', () => {
     },
   );
 
-  it('adds all its rows behind those that other runs have added since', async () => {
+  it('adds its rows after those that other runs have added since', async () => {
     at.write('leads.jsonl', '{"name":"before"}\n');
     const operation = await cut('--append -o leads.jsonl');
     expect((await at.leadpipe('search company y --append -o leads.jsonl')).code).toBe(0);
@@ -140,7 +140,7 @@ describe('resume of a search', () => {
     expect(at.read('all.jsonl.part')).toBe('of others');
   });
 
-  it('whose leads are no longer stored is refused, and buys nothing: the rest alone would pass for all', async () => {
+  it('without stored leads is refused, and buys nothing: only the rest would look complete', async () => {
     const operation = await cut('--limit 9 -o leads.jsonl');
     rmSync(storedLeads(operation));
     expect(await resume(operation)).toMatchObject(ending(2, 'its leads are no longer stored'));
@@ -148,7 +148,7 @@ describe('resume of a search', () => {
     expect(bodies()).toHaveLength(1);
   });
 
-  it('with a damaged lead is refused, and names the file: without it, the rest would pass for all', async () => {
+  it('with a damaged lead is refused, and names the file: the others would look complete', async () => {
     const operation = await cut('-f jsonl');
     const path = storedLeads(operation);
     writeFileSync(path, readFileSync(path, 'utf8').replace('"B"', '"X"'));
@@ -225,7 +225,7 @@ describe('resume of a search', () => {
     expect(bodies()[5]).toEqual(bodies()[0]);
   });
 
-  it('names what arrived where no ID of the search came', async () => {
+  it('excludes the received leads by name if the search ID is missing', async () => {
     const leads = ['{"name":"A","id":1}', '{"id":2}', '{"name":"B, \\"C\\""}'];
     let nth = 0;
     const server = await startSearchServer(() => {

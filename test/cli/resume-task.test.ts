@@ -80,7 +80,7 @@ const folderOf = (operation: string): string => join(at.state, 'operations', ope
 const creations = () => at.requests.filter(({ method }) => method === 'POST');
 
 describe('resume of a task', () => {
-  it.each(formats)('finishes the %s that was begun, and says which', async (format) => {
+  it.each(formats)('finishes the %s of the interrupted run, and names it', async (format) => {
     await leave(`${toFile} --limit 45 -f ${format}`);
     expect(at.files()).toEqual(['leads.csv.part']);
     const latest =
@@ -144,7 +144,7 @@ describe('resume of a task', () => {
     expect(at.positions()).toEqual([0, 20, 0, 20]);
   });
 
-  it('replaces no file that a later operation has added to', async () => {
+  it('does not replace a file to which a later operation has added rows', async () => {
     await leave(toFile);
     const later = 'task wait ls_task --poll-interval 0.01 -o leads.csv --append';
     expect(await at.leadpipe(later)).toMatchObject({ code: 0 });
@@ -289,7 +289,7 @@ describe('resume of a task', () => {
 });
 
 describe('the same task run again, into the same file', () => {
-  it('goes on with what is unfinished; once that is done, it is a new purchase', async () => {
+  it('resumes an unfinished task; after that, it is a new purchase', async () => {
     await leave(toFile);
     const says =
       /^Resuming op_\w+ \(the same task, unfinished since .*\)\. You are not charged again for what arrived\.$/m;
@@ -313,7 +313,7 @@ describe('the same task run again, into the same file', () => {
     expect(creations()).toHaveLength(2);
   });
 
-  it('whose task the service does not know any more ends as lost; nothing is bought in its place', async () => {
+  it('with a task that the service no longer has ends as lost, and buys nothing', async () => {
     await leave(toFile);
     isForgotten = true;
     expect(await at.leadpipe(toFile)).toMatchObject(ending(6, 'Nothing was bought', 'charged: maybe'));

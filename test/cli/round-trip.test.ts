@@ -8,7 +8,7 @@ import { needsModules } from '../helpers/parts.ts';
 import { startRowService } from '../helpers/row-service.ts';
 import { toWords, type Words } from '../helpers/words.ts';
 
-/** What one command writes is the input of the next: in every format it is read with the same records. */
+/** The output of one command is the input of the next: every format gives the same records. */
 
 const { leadpipe, pathOf, write } = createMachine((await startRowService()).url);
 
@@ -31,7 +31,7 @@ async function read(file: string, isRaw = false): Promise<Map<string, string>[]>
 
 const textOf = (value: JsonText): string => (value === 'null' ? '' : (stringOf(value) ?? value));
 
-/** Values that files of tables change when they are careless; all of them stand in the columns of the input. */
+/** Values that careless table formats change. All of them are in the columns of the input. */
 const values: Readonly<Record<string, JsonText>> = {
   id: '12345678901234567890',
   zip: '"007"',

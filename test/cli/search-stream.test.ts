@@ -45,7 +45,7 @@ beforeEach(async () => {
 });
 
 const search = 'search company anything -f jsonl';
-/** What a search comes to whose answer has this body. */
+/** The result of a search whose answer has this body. */
 function streamed(...body: typeof pieces) {
   pieces = body;
   return at.leadpipe(search);
@@ -168,7 +168,7 @@ describe.each<[code: number, bodies: readonly Body[]]>([
   it.each(bodies)('%s', async (_, body, says = '', leads = 3) => {
     const { stdout, ...result } = await streamed(body);
     expect(result).toEqual(ending(code, says));
-    // What is no lead is delivered, and counts for none.
+    // Items that are not leads are delivered, but not counted.
     expect(stdout.replace('null\n', '')).toBe(rowsOf(entities.slice(0, leads)));
     expect(at.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });
@@ -237,7 +237,7 @@ describe('a stream that is cut off', () => {
     expect(await bare.leadpipe(search)).toEqual({ ...ending(0, oddEnd), stdout: rows });
   });
 
-  it('keeps what arrived in .part, names it, and says how to go on', async () => {
+  it('keeps the received leads in .part, names it, and says how to resume', async () => {
     pieces = [first];
     end = (socket) => void socket.end();
     const line = `search company "it's \\"x\\"" -o leads.jsonl --limit 9 --no-history`;
@@ -283,8 +283,8 @@ describe('a cut search that can still be read', () => {
   });
 });
 
-describe('a service without measure', () => {
-  it('is warned of in a few lines', async () => {
+describe('a service that sends too much', () => {
+  it('causes only a few warnings', async () => {
     const many = Array.from({ length: 5000 }, (_, index) =>
       frame(`{"object":"entity_search_batch","batch_index":${index + 1},"count":"x","entities":[]}`),
     );

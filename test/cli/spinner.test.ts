@@ -51,7 +51,7 @@ describe('waiting for an answer', () => {
         answer = resolve;
       });
     });
-    // Nobody sees it before.
+    // It is not shown before.
     expect(waiting.text()).toBe('');
     waiting.moveTo(300);
     await waiting.shows('researching');

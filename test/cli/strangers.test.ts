@@ -8,7 +8,7 @@ import { searchFrames, wholeStream } from '../helpers/fault-server.ts';
 import { machineWith } from '../helpers/machine.ts';
 import { command, inShell } from '../helpers/run.ts';
 
-/** Folders that another user writes to as well: a stranger, who does there what the system lets them do. */
+/** Folders that another user (the stranger) can write to, with all attacks that the system allows. */
 
 const [owner, stranger, group] = [12345, 54321, 777];
 const as = (user: number) => ['setpriv', `--reuid=${user}`, `--regid=${user}`, `--groups=${group}`] as const;
@@ -66,7 +66,7 @@ describe.runIf(canBeTwo)('beside an output, nothing of a stranger is followed, o
       const at = await sharedFolder(mode, `name=$(ls *.part) && mv $name stolen && ${make} $name`);
       for (const line of ['-o leads.csv', '-o more.csv --append', '-o leads.db']) {
         const result = await at.buy(line);
-        // In a sticky folder nobody moves what is somebody else's. Of the last two, the rows are read through what is open, into another file.
+        // In a sticky folder users can't move files of others. In the last two cases the rows are copied from the open file into another one.
         if (mode === 0o1777 || line !== '-o leads.csv') expect(result).toMatchObject({ code: 0 });
         else expect(result).toMatchObject(failing(74, 'was moved or removed while this run was writing it'));
         expect(at.secret()).toEqual(untouched);

@@ -184,7 +184,7 @@ describe('a run that ends by itself', () => {
     expect(summary).toMatchObject(wanted);
     expect(summary.exit).toBe(code);
     expect(summary.error === null).toBe(code === 0);
-    // What it says to run goes on with it.
+    // The suggested command resumes it.
     if (summary.resume !== null) {
       const again = await machine.leadpipe(`${summary.resume.replace('leadpipe ', '')} --wait-timeout 0.01`);
       expect({ code: again.code, stderr: again.stderr }).toEqual({
@@ -325,7 +325,7 @@ describe('the file', () => {
     expect(machine.files()).toEqual(['rows.txt']);
   });
 
-  it('is not written for a command line that is not understood', async () => {
+  it('is not written for an invalid command line', async () => {
     const machine = createMachine();
     for (const line of [
       'search company',

@@ -51,7 +51,7 @@ const impossible: readonly (readonly [name: string, changes: object])[] = [
   ['another num', { num: 5 }],
   ['another task', { leads_search_id: 'ls_other' }],
 ];
-/** What delivery networks say of a service that they can't reach. */
+/** Errors of delivery networks that can't reach the service. */
 const pages = Array.from({ length: 11 }, (_, nth) => wholeAnswer(`${520 + nth} X`, 'text/html', '<html>'));
 /** A command for each operation meets every fault in test/matrix; here is what becomes of a whole run. */
 const cases: readonly Case[] = [
@@ -137,7 +137,7 @@ describe('task run, when a request goes wrong', () => {
     expect(task.count('fetch')).toBe(7);
   });
 
-  it('a service that stumbles is spoken of once per outage, at once', async () => {
+  it('an outage of the service is reported once, immediately', async () => {
     const task = await startTaskServer({
       steps: done,
       fault: (operation, nth) =>
@@ -200,7 +200,7 @@ describe('task run', () => {
     expect(task.files()).toEqual(['leads.jsonl']);
   });
 
-  it('gives up after --wait-timeout with 75, the id, and the command that goes on', async () => {
+  it('gives up after --wait-timeout with 75, the ID, and the command that resumes it', async () => {
     const task = await startTaskServer({ steps: [['running', 20]] });
     expect(await task.leadpipe(`${taskRun} --wait-timeout 2 -o leads.csv`)).toMatchObject(
       ending(75, '20 leads were written, and are in leads.csv.part', `To resume: ${resume}`),
@@ -249,7 +249,7 @@ describe('task run', () => {
     expect(await task.history()).toMatchObject([{ charged: 'maybe', credits_at_most: 5 }]);
   });
 
-  it('sends what it was told, once, and --dry-run buys nothing', async () => {
+  it('sends its options once, and --dry-run buys nothing', async () => {
     const task = await startTaskServer({ steps: [['done', 0]] });
     const line =
       'task run wechat " tea " --enable-web-search --limit 7 --enrich-fields a --idempotency-key mine --poll-interval 0.01';
@@ -302,7 +302,7 @@ describe('a creation whose answer was lost', () => {
       const says =
         /^Resuming op_\w+ \(the same task, .*\)\. The same request is sent again, so you are not charged twice\.$/m;
       expect(await again()).toMatchObject(ending(0, says));
-      // What has been answered is bought anew.
+      // An answered purchase is bought again.
       expect(await again()).toMatchObject({ code: 0 });
       const [lost] = keys;
       const [other, same, next] = keys.slice(-3);
@@ -350,7 +350,7 @@ describe('a creation whose answer was lost', () => {
 describe('task fetch', () => {
   const fetching = (...args: Parameters<typeof page>) => answering(page(...args));
 
-  it('prints what is ready from --pts, says where to go on, and asks for no status', async () => {
+  it('prints the ready leads from --pts, names the next position, and reads no status', async () => {
     const task = await answering(
       paging((pts) => someEntities.slice(pts, Math.min(pts + 10, 40)), ['running', 40]),
     );

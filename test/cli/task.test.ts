@@ -85,7 +85,7 @@ describe('a task at the local service', () => {
     expect(JSON.parse(again.stdout).leads_search_id).toBe(id);
   });
 
-  it('goes on after --wait-timeout, with the command that it names', async () => {
+  it('is resumed after --wait-timeout by the command that the error names', async () => {
     const at = await serve([], 500);
     const cut = await at.run(`${taskRun} --wait-timeout 1.2`);
     expect(cut.code).toBe(75);
@@ -175,7 +175,7 @@ describe('the journal of a task', () => {
     expect((await task.leadpipe(`${line} --no-history`, { env })).code).toBe(0);
   });
 
-  it('that can not be written is a warning for what is free', async () => {
+  it('that can not be written is only a warning for free commands', async () => {
     const task = await startTaskServer({ steps: [['done', 2]] });
     writeFileSync(task.state, '');
     const result = await task.leadpipe('task wait ls_task');

@@ -11,7 +11,7 @@ import {
 import { createMachine, type Machine } from '../helpers/machine.ts';
 import { startTaskServer } from '../helpers/task-server.ts';
 
-/** Two services that know the same key have nothing to do with each other. */
+/** Two services are independent even if they accept the same key. */
 
 const posted = ({ requests }: Pick<FaultServer, 'requests'>) =>
   requests.filter(({ method }) => method === 'POST').map(({ body }) => JSON.parse(body));
@@ -34,7 +34,7 @@ it('the ID of a search is sent only to where the search was made; the names of i
   expect(posted(one)[1]).toMatchObject({ dedup_service_leads: ['ls_one'], dedup_custom_leads: ['B', 'A'] });
 });
 
-it('a search that was cut at one is bought as a whole at the other', async () => {
+it('a search that was cut at one address is bought completely at the other', async () => {
   const leads = [['{"name":"A"}'], ['{"name":"B"}']];
   const one = await startSearchServer(() => searchFrames(leads).slice(0, 1));
   const two = await startSearchServer(() => searchFrames(leads));
@@ -58,7 +58,7 @@ it('a task that was left at one is created at the other', async () => {
   expect(two.positions()).toEqual([0]);
 });
 
-it('an answer that was lost at one is no reason to send again, or to refuse, at the other', async () => {
+it('an answer lost at one address is neither sent again nor refused at the other', async () => {
   const lost = errorAnswer('500 X', 'internal_error', 'no');
   const one = await startFaultServer((socket) => void socket.write(lost));
   const answer = jsonAnswer(contactResult('email', 'x', 'a@b.example'));

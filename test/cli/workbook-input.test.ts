@@ -56,7 +56,7 @@ it('of several sheets one is read, by every option that takes a list, and the ot
   const search = await leadpipe('search company x --dedup-custom-leads @sheets.xlsx --local --dry-run');
   expect(JSON.parse(search.stdout).body.dedup_custom_leads).toEqual(['Ada']);
   const note =
-    /^Only the sheet "Leads" of .*sheets\.xlsx is read, and not "Do not contact" \(hidden\), "Others"\.$/m;
+    /^Only the sheet "Leads" of .*sheets\.xlsx is read, not "Do not contact" \(hidden\), "Others"\.$/m;
   expect(search.stderr).toMatch(note);
   const list = await leadpipe('contact email --local -f jsonl --input sheets.xlsx --template {name}');
   expect(recordsIn(list.stdout)).toMatchObject([{ name: 'Ada' }]);
@@ -96,7 +96,7 @@ it('says in which row of the sheet something is wrong', async () => {
   );
 });
 
-it('what a workbook lost is said before anything is bought', async () => {
+it('warns of values that a workbook has lost before anything is bought', async () => {
   const rows = [
     ['name', 'id'],
     ['Ada', { xml: '<v>12345678901234567</v>' }],
@@ -113,15 +113,10 @@ const old = Buffer.from('\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', 'latin1');
 it.each<[name: string, bytes: Buffer, says: string, hint: string]>([
   ['a.ods', zipOf('mimetype', 'content.xml'), 'is an OpenDocument file (.ods)', 'Save it as CSV or xlsx'],
   ['a.xlsx', zipOf('xl/workbook.bin'), 'is a binary workbook (.xlsb)', 'Save it as CSV or xlsx'],
-  ['a', zipOf('Index/Document.iwa'), 'is a file of Numbers or Pages', 'Save it as CSV or xlsx'],
+  ['a', zipOf('Index/Document.iwa'), 'is a Numbers or Pages file', 'Save it as CSV or xlsx'],
   ['a.docx', zipOf('word/document.xml'), 'is a Word document (.docx)', 'Save it as CSV or xlsx'],
   ['a.zip', zipOf('leads.csv'), 'is a zip file with leads.csv', 'Unpack it'],
-  [
-    'a.xls',
-    Buffer.concat([old, Buffer.alloc(600)]),
-    'is a workbook or document of an old Office',
-    'CSV or xlsx',
-  ],
+  ['a.xls', Buffer.concat([old, Buffer.alloc(600)]), 'is an old Office file', 'CSV or xlsx'],
   [
     'a.xlsx',
     Buffer.concat([old, Buffer.alloc(70_000), Buffer.from('EncryptedPackage', 'utf16le')]),
@@ -135,7 +130,7 @@ it.each<[name: string, bytes: Buffer, says: string, hint: string]>([
 
 it.each([
   ['PK\u0003\u0004 is all', "can't be read as an Excel workbook"],
-  ['name\nAda\n', 'is no Excel workbook'],
+  ['name\nAda\n', 'is not an Excel workbook'],
 ])('%j that is called a workbook is refused before anything is sent', async (text, says) => {
   write('bad.xlsx', text);
   expect(await leadpipe(`${contact} bad.xlsx`)).toMatchObject(ending(2, says));

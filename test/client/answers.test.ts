@@ -12,7 +12,7 @@ import { objectMembers } from '../../src/json/text.ts';
 const balanceOf = (credits: string) =>
   toBalance(objectMembers(`{"object":"credit_balance","available_credits":${credits}}`));
 
-describe('what the document leaves open passes', () => {
+describe('values that the document leaves open are accepted', () => {
   it.each([
     ['-3', -3],
     ['9007199254740993', 9007199254740992],
@@ -26,7 +26,7 @@ describe('what the document leaves open passes', () => {
     expect(balanceOf(credits)).toBe('`available_credits`');
   });
 
-  it('a task state and a stop reason that nobody knows', () => {
+  it('an unknown task state and stop reason', () => {
     const status = { status: 'paused', ready_count: 3, verified_count: 4, stop_reason: 'lunch' };
     expect(toStatus(objectMembers(JSON.stringify({ status })))).toEqual({
       status: { status: 'paused', ready_count: 3, stop_reason: 'lunch' },
@@ -35,7 +35,7 @@ describe('what the document leaves open passes', () => {
     expect(toPage(objectMembers(JSON.stringify(page)))).toEqual({ ...page, leads_search_id: undefined });
   });
 
-  it('members of tomorrow on events', () => {
+  it('unknown members of events', () => {
     const done = '{"object":"entity_search_done","x":1,"cum_count":2,"stop_reason":"x","finish":true}';
     expect(toSearchEvents({ event: 'tomorrow', data: done })).toEqual([
       {
@@ -58,7 +58,7 @@ describe('records', () => {
       '{"status":{"status":"done","leads_search_id":"other"},"leads_search_id":"ls"}',
       '{"leads_search_id":"ls","status":"done","service_leads_search_id":"other"}',
     ],
-  ])('of a status have what stands beside it, and no name twice: %s', (answer, record) => {
+  ])('of a status have the other members of the answer, and no name twice: %s', (answer, record) => {
     expect(toStatusRecord('ls', answer)).toBe(record);
   });
 

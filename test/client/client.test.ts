@@ -208,7 +208,7 @@ describe('answers that do not come', () => {
     expect(new Set(server?.requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(3);
   });
 
-  it('what breaks HTTP itself repeats no key either, wherever the error is looked at', async () => {
+  it('an invalid HTTP answer does not leak the key, in any part of the error', async () => {
     const client = await clientOf(
       inTurn(`HTTP/1.1 200 OK\r\nContent-Type application/json\r\n\r\n${apiKey}`),
       {
@@ -235,7 +235,7 @@ describe('answers that do not come', () => {
     expect(server?.requests).toHaveLength(1);
   });
 
-  it('silence has an end', async () => {
+  it('a silent service is a timeout', async () => {
     const client = await clientOf(() => {}, { timeouts: { headers: 0.05 }, retry: { attempts: 0 } });
     expect((await thrownBy(client.balance())).message).toContain('no answer for 0.05 s');
   });
@@ -343,7 +343,7 @@ describe('signals', () => {
     expect(await waiting).toMatchObject({ name: 'StoppedError', outcome: 'interrupted' });
   });
 
-  it('one that was aborted before lets nothing out', async () => {
+  it('a signal that is already aborted sends nothing', async () => {
     const client = await clientOf(inTurn(contact));
     const error = await thrownBy(client.contactSearch(lookUp, { signal: AbortSignal.abort() }));
     expect(error).toMatchObject({ name: 'StoppedError', details: { charged: 'no' } });

@@ -123,7 +123,7 @@ function compile(name: string, source: string, options: object): string {
 }
 
 describe('a program', () => {
-  it('of the documentation runs as it stands there, in JavaScript', () => {
+  it('of the documentation runs unchanged, in JavaScript', () => {
     expect(runNode(write('programs.mjs', fromPrograms))).toMatchObject(threeLeads);
     const job = { stdout: expect.stringMatching(/^(?:.+ https:\S+\n){3}$/), stderr: '', status: 0 };
     expect(runNode(write('jobs.mjs', fromJobs))).toMatchObject(job);

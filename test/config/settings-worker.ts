@@ -1,7 +1,7 @@
 import { createClock } from '../../src/clock.ts';
 import { changeSettings } from '../../src/config/settings.ts';
 
-/** Writes so many settings of so many profiles, one after the other. */
+/** Writes a number of settings in a number of profiles, one after the other. */
 const [, , config = '', name = '', count = '0'] = process.argv;
 const context = {
   directories: { config, state: '' },

@@ -124,7 +124,7 @@ describe('processes that write at once', () => {
     expect(readdirSync(config)).toEqual(['config.json']);
   });
 
-  it('killed at any moment, the file is whole, and the next write goes on and clears up', async () => {
+  it('after a kill at any moment the file is whole, and the next write removes temporary files', async () => {
     const config = join(temporaryFolder(), 'config');
     mkdirSync(config);
     for (let round = 0; round < 20; round++) {

@@ -33,7 +33,7 @@ export function holds(wanted: Readonly<Record<string, unknown>>): Check {
     Object.entries(wanted).flatMap(([path, value]) => same(`$.${path}`, memberOf(json, path), value));
 }
 
-/** Checks that a list in the answer has at most so many items; `what` is their name. */
+/** Checks that a list in the answer has at most `most` items; `what` is their name. */
 export function atMost(most: number, list: string, what = list): Check {
   return ({ json }) => {
     const { length } = listIn(json, list);

@@ -4,7 +4,7 @@ import { errorRows } from '../../src/contract/error-types.ts';
 import { type Limit, limits, web2listLimit } from '../../src/contract/limits.ts';
 import * as types from '../../src/contract/types.ts';
 
-/** The rows of the document's section "Limits", by their names there; `…` is no limit, and what stands in brackets the default. */
+/** The rows of the document's section "Limits", by their names there; `…` means no limit; the default is in brackets. */
 const limitRows: readonly [row: string, limit: Limit, expected: string][] = [
   ['Request body size', limits.requestBody, '0 to 1048576 bytes'],
   ['Idempotency-Key length', limits.idempotencyKey, '1 to 128 characters'],

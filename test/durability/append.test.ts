@@ -18,7 +18,7 @@ import { atBoundaries, filesOf, inParallel, killedAt, runWith } from './faulty-r
 /** Every death of each file, and every way to go on from each. */
 const exhaustive = process.env.LEADPIPE_EXHAUSTIVE === '1';
 const limit = 40;
-/** What the search brings, and what its rest does, where it was killed before it had all of that. */
+/** The leads of the search, and those of its rest if it was killed before it had all. */
 const first = ['a', 'b', 'c'].map((name) => leadsOf(name, 5));
 const second = [leadsOf('d', 2), leadsOf('e', 2)];
 

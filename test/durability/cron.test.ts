@@ -7,13 +7,13 @@ import { resultOfSignalled } from '../helpers/signalled.ts';
 import { readOperations } from '../helpers/stored.ts';
 import { runWith } from './faulty-run.ts';
 
-/** Five mornings of a cron job that nobody looks after: whole, killed, no room on the disk, service away, whole again. */
+/** Five mornings of an unattended cron job: complete, killed, full disk, service down, complete again. */
 
 interface Job {
   readonly name: string;
   readonly args: readonly string[];
   readonly file: string;
-  /** What happens to the second purchase, so that there is a middle to be killed in. */
+  /** A fault of the second purchase, so that it can be killed in the middle. */
   readonly faults: readonly object[];
   /** Where its rows are while it runs. */
   readonly rows: string;

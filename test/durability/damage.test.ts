@@ -37,7 +37,7 @@ import {
 } from '../helpers/run.ts';
 import { type Step, startTaskServer, type TaskServer } from '../helpers/task-server.ts';
 
-/** What is kept on this machine, when it is damaged, or not ours to read or to write. */
+/** Stored files that are damaged, or can't be read or written by this user. */
 
 const nobody = 65534;
 const asOther = ['--reuid', '65534', '--regid', '65534', '--clear-groups', process.execPath, command];
@@ -199,7 +199,7 @@ describe('history show', () => {
 
 type Run = (...args: string[]) => Promise<Result>;
 
-/** What any other work does while the operation in `folder` can't be read: it goes on, and what lists operations names it. */
+/** Other work continues while the operation in `folder` can't be read; commands that list operations name it. */
 async function expectOthersGoOn(folder: string, exit: number, runCommand: Run): Promise<void> {
   const journal = join(folder, 'journal.jsonl');
   const into = join(home, 'work', 'other.jsonl');
@@ -209,7 +209,7 @@ async function expectOthersGoOn(folder: string, exit: number, runCommand: Run): 
     expect({ args, ...result }).toMatchObject({ code, stderr: expect.stringContaining(journal) });
     return result;
   };
-  // What has nothing to do with it does not even look at it.
+  // Unrelated commands do not even read it.
   expect(await runCommand(...taskRun, '--wait-timeout', '0.2')).toMatchObject({ code: 75 });
   steps.push(['done', 45]);
   expect(await runCommand('resume', ...fast)).toMatchObject({ code: 0 });

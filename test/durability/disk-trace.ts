@@ -32,7 +32,7 @@ export function snapshotOf(folder: string): Map<string, string> {
   return files;
 }
 
-/** Makes a folder what a snapshot says. */
+/** Restores a folder from a snapshot. */
 export function restore(folder: string, files: ReadonlyMap<string, string>): void {
   for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true });
   for (const [path, text] of files) {
@@ -43,12 +43,12 @@ export function restore(folder: string, files: ReadonlyMap<string, string>): voi
 
 interface Node {
   text: string;
-  /** What a power cut leaves of it. */
+  /** The files that a power cut leaves. */
   synced: string;
   readonly isFolder?: true;
 }
 
-/** What is left of a part of the disk: whatever was written; its names, with what was synced of each file; or what was synced, names too. */
+/** What survives on a part of the disk: all writes; all names, but only synced content; or only synced names and content. */
 export type Extent = 'written' | 'named' | 'synced';
 
 /**

@@ -1,18 +1,15 @@
 /**
- * Loaded into the built command with `node --import`: counts every boundary at which something else outlives the process
- * than at the one before (a write, whole or half, a rename, a new or removed name, a request), and dies, stops or fails at
- * one of them, as FAULT says: {"mode":…,"at":n,"on":end of a path,"after":path,"within":path,"disks":[…],"report":path,
- * "trace":path}. With `after`, nothing is counted before there is such a file; with `within`, only changes of files
- * in this folder count as boundaries.
+ * Loaded into the built command with `node --import`: counts every change that outlives the process (a whole or half
+ * write, a rename, a new or removed name, a request), and kills, stops or fails at one of these boundaries, as FAULT says:
+ * {"mode":…,"at":n,"on":end of a path,"after":path,"within":path,"disks":[…],"report":path,"trace":path}. With `after`,
+ * counting starts when that file exists; with `within`, only changes in that folder count.
  *
- * `kill` and `stop` (SIGSTOP) come at the nth boundary; with `on`, right before the nth write to such a file. `EIO` is the
- * nth write, copy, sync, rename or new folder failing, once; `ENOSPC` every one of them from there on that needs room, and
- * `ENOSPC once` that one alone; `sync` is the nth sync failing.
- * `full`: each of the `disks`, {"of":folder,"after":path}, has no room as soon as there is such a file, but for what is removed there.
- * With `on`, only files whose path ends so can fail.
- * `report` gets the numbers of each. `trace` gets what disk-trace.ts reads: a line per call, in the order in which they
- * happened. What needs something to be on the disk before (a request, a rename, what is printed) is noted when it begins,
- * and what is written when it has ended; a sync is noted at both.
+ * `kill` and `stop` (SIGSTOP) come at the nth boundary; with `on`, right before the nth write to such a file. `EIO`: the
+ * nth write, copy, sync, rename or new folder fails, once. `ENOSPC`: it and all later ones that need room fail; `ENOSPC
+ * once`: only that one. `sync`: the nth sync fails. `full`: each of the `disks`, {"of":folder,"after":path}, is full as
+ * soon as the file exists, except for what is removed there. With `on`, only files whose path ends like this can fail.
+ * `report` gets the counts. `trace` gets a line per call, in order, for disk-trace.ts. Calls that need something to be on
+ * the disk before (a request, a rename, output) are noted when they begin, writes when they have ended, a sync at both.
  */
 import fs from 'node:fs';
 import fsp from 'node:fs/promises';

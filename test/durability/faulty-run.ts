@@ -41,7 +41,7 @@ export async function entriesOf({ state }: Machine): Promise<(readonly JournalEn
   return operations.map(({ entries }) => entries);
 }
 
-/** Every file of a folder, with its text. The lock of a run that was killed stays until the next run, and holds nobody up. */
+/** Every file of a folder, with its text. The lock of a killed run stays until the next run, and blocks none. */
 export function filesOf(folder: string): Record<string, string> {
   return Object.fromEntries(
     readdirSync(folder, { withFileTypes: true })

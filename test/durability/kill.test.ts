@@ -46,7 +46,7 @@ function machineFor({ file, before }: Kind): Machine {
   return machine;
 }
 
-/** What a run to its end leaves, and how many places it has to fail at. */
+/** The result of a complete run, and the number of places where it can fail. */
 async function undisturbed(kind: Kind, fault: Fault = { mode: 'count' }) {
   const machine = machineFor(kind);
   const report = join(machine.cwd, '../report');
@@ -74,7 +74,7 @@ async function isFinished(machine: Machine): Promise<boolean> {
   return (await entriesOf(machine)).some((entries) => entries.at(-1)?.type === 'terminal');
 }
 
-/** What a user would type: the operation is resumed, if there is one yet, or the same command run again. */
+/** Continues as a user would: resumes the operation if it exists, otherwise runs the same command again. */
 async function toGoOn(machine: Machine, kind: Kind, bySame: boolean): Promise<readonly string[]> {
   const isBegun = (await entriesOf(machine)).length > 0;
   return isBegun && !bySame ? ['resume', '--poll-interval', '0.02'] : argsOf(kind);

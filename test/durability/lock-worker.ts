@@ -6,7 +6,7 @@ import { openOperation } from '../../src/operations/known-operations.ts';
 import { pageOf } from '../helpers/journals.ts';
 import { keepingIn } from '../helpers/stored.ts';
 
-/** Adds a page to each operation that it is told, as soon as nobody else is at work on it. */
+/** Adds a page to each given operation, as soon as no other process is working on it. */
 const [, , stateDir = ''] = process.argv;
 
 for await (const operationId of createInterface({ input: process.stdin })) {
@@ -23,7 +23,7 @@ async function addPage(operationId: string): Promise<boolean> {
   if (opened === undefined) return false;
   const { journal, operation } = opened;
   const busy = join(stateDir, 'operations', operationId, 'busy');
-  // Fails when somebody else is inside.
+  // Fails if another process holds the lock.
   closeSync(openSync(busy, 'wx'));
   await journal.append(pageOf(operation.progress.position, 1));
   unlinkSync(busy);

@@ -145,7 +145,7 @@ describe('the lock of an operation', () => {
 describe('a lock that another machine or container has', () => {
   const foreign = () => toOwner(1, '1', '0123456789ab');
 
-  /** A folder that a process of another place holds, which gave its last sign of life so many seconds ago. */
+  /** A folder locked by a process of another place, whose last heartbeat was this number of seconds ago. */
   function createHeld(secondsAgo: number, owner = foreign()) {
     const at = temporaryFolder();
     const path = join(at, 'lock', owner);
@@ -177,8 +177,8 @@ describe('a lock that another machine or container has', () => {
     details: { hint: expect.not.stringContaining('kill') },
   };
 
-  it('is told by its signs of life: none for 40 s, and none while it is watched', async () => {
-    // A clock that was set back leaves a sign of life in the future, and one that was set ahead an old one.
+  it('is recognised as dead by its heartbeat: none for 40 s, and none while it is watched', async () => {
+    // A clock that was set back leaves a heartbeat in the future, one that was set ahead an old heartbeat.
     const [living, dead, ahead, jumped] = [30, 60, -3600, 3600].map((ago) => createHeld(ago));
     expect(isLocked(living?.at ?? '')).toBe(true);
     expect(isLocked(dead?.at ?? '')).toBe(false);
@@ -188,7 +188,7 @@ describe('a lock that another machine or container has', () => {
     for (const held of [dead, ahead]) {
       let seconds = 0;
       const lock = await watch(held?.at ?? '', () => seconds++);
-      // As long as an owner may need for its next sign of life, and longer.
+      // Longer than an owner may need for its next heartbeat.
       expect(seconds).toBe(12);
       lock.confirm();
       expect(existsSync(held?.path ?? '')).toBe(false);
@@ -197,7 +197,7 @@ describe('a lock that another machine or container has', () => {
     }
   });
 
-  it('of one that died while it prepared is cleared away after an hour', async () => {
+  it('of a process that died while preparing is removed after an hour', async () => {
     for (const [seconds, left] of [
       [1800, 1],
       [7200, 0],
@@ -212,7 +212,7 @@ describe('a lock that another machine or container has', () => {
     }
   });
 
-  it('is lost by one that was stopped for too long, and then it writes no more', async () => {
+  it('is lost by a process that was stopped too long, which then writes nothing more', async () => {
     const stateDir = temporaryFolder();
     const journal = await createJournal(keepingIn(stateDir), 'op_1');
     await journal.append(intent);
@@ -316,7 +316,7 @@ describe('a lock that others exchange', () => {
     vi.useRealTimers();
   });
 
-  it('gives a sign of life every ten seconds, while it is held', () => {
+  it('has a heartbeat every ten seconds while it is held', () => {
     const text = readFileSync(file, 'utf8');
     for (let beats = 0; beats < 3; beats++) {
       utimesSync(file, 1, 1);
@@ -379,7 +379,7 @@ describe('a lock that others exchange', () => {
 });
 
 describe('a short change', () => {
-  it('of which there are 200 at once in one process waits for the others, not for a clock', async () => {
+  it('waits for others of the same process without polling, with 200 at once', async () => {
     const folder = join(temporaryFolder(), 'list');
     const file = join(folder, 'count');
     const order: number[] = [];
@@ -390,7 +390,7 @@ describe('a short change', () => {
         lock.confirm();
         writeFileSync(file, String(before + 1));
         order.push(nth);
-        // One that fails is no one else's.
+        // A failed change does not affect the others.
         if (nth % 50 === 7) throw new Error(`change ${nth}`);
         return nth;
       });
@@ -435,7 +435,7 @@ function made(folder: string): string {
   return folder;
 }
 
-it('a lock stands beside an output whose name is nearly too long', async () => {
+it('a lock fits beside an output whose name is nearly too long', async () => {
   const folder = temporaryFolder();
   const name = `${'😀'.repeat(60)}.csv.lock`;
   await withLock(join(folder, name), patient, 'leads.csv', async (lock) => {
@@ -471,7 +471,7 @@ async function hold(folder: string, before: readonly string[]): Promise<ChildPro
 }
 
 describe('a journal that is opened again', () => {
-  it('goes on behind the last whole line', async () => {
+  it('continues after the last whole line', async () => {
     const stateDir = temporaryFolder();
     await createAbandoned(stateDir, 'op_1');
     const { journal, entries } = await openJournal(keepingIn(stateDir), 'op_1');

@@ -41,7 +41,7 @@ const answered = (names: readonly string[]): string[] => names.map((name) => `${
 /** What was paid for, sorted. */
 const paid = (): string[] => [...service.charged.values()].map((body) => JSON.parse(body).objective).sort();
 
-/** Interrupts a list while this row is under way. Its answer is waited for. */
+/** Interrupts a list while this row is pending. The run waits for its answer. */
 async function interruptedAt(line: string, row: number): Promise<void> {
   const { gate, open } = createGate(`who ${row}`);
   await serve(gate);

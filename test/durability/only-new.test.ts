@@ -5,7 +5,7 @@ import { readOperations } from '../helpers/stored.ts';
 import { someEntities, startTaskServer, type TaskServer } from '../helpers/task-server.ts';
 import { atBoundaries, inParallel, killedAt, runWith } from './faulty-run.ts';
 
-/** Runs with --only-new that are killed, or under way at once: no lead comes twice, and none is lost. */
+/** Runs with --only-new that are killed, or active at the same time: no lead is printed twice, and none is lost. */
 
 /** Every death, in place of every seventh. */
 const exhaustive = process.env.LEADPIPE_EXHAUSTIVE === '1';
@@ -26,7 +26,7 @@ const [old, first, rest, fresh] = [
 /** The positions of the task whose leads were delivered before. */
 const known = [0, 8, 9, 30, 44];
 
-/** What each search brings, by its key: what was delivered before too, since this service minds no exclusions. */
+/** The leads of each search, by its key; earlier leads too, since this service ignores exclusions. */
 const brought: Readonly<Record<string, readonly (readonly string[])[]>> = {
   old: [old],
   seed: [known.map((at) => `{"name":"lead ${at}"}`)],
@@ -43,7 +43,7 @@ let server: FaultServer;
 let tasks: TaskServer;
 beforeAll(async () => {
   server = await startSearchServer(({ headers, body }) => {
-    // What `resume` buys has a key that nobody has chosen, and a lower limit.
+    // A purchase by `resume` has a generated key, and a lower limit.
     const isRest = JSON.parse(body).limit < limit && headers['idempotency-key'] !== 'later';
     const key = isRest ? 'rest' : (headers['idempotency-key'] ?? '');
     const frames = searchFrames(brought[key] ?? [leadsOf(key, 3)]);

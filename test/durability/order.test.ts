@@ -7,8 +7,8 @@ import { type Call, Disk, type Extent, readTrace, restore, snapshotOf } from './
 import { runWith } from './faulty-run.ts';
 
 /**
- * In which order things come to the disk. A process that is killed leaves what it has written, synced or not: only a power
- * cut shows a sync that is missing. So runs are traced, and what a power cut would have left is worked out.
+ * Tests the order of writes to the disk. A kill leaves everything that was written, synced or not; only a power cut shows a
+ * missing sync. So runs are traced, and the state after a power cut is computed.
  */
 
 /** Every moment of a power cut, in place of some. */
@@ -21,9 +21,9 @@ interface Kind {
   readonly file?: string;
   /** The file of other days. */
   readonly before?: string;
-  /** What has to be on the disk before it is printed, or written into the output. */
+  /** Files that must be on the disk before their content is printed or written to the output. */
   readonly answers?: RegExp;
-  /** What only has to survive the process by then: a stream is synced once a second. */
+  /** Files that only have to survive the process by then: a stream is synced once a second. */
   readonly leads?: RegExp;
   readonly requests: number;
 }
@@ -310,7 +310,7 @@ function lookThrough({ calls, initial, machine }: Traced, { answers, file, leads
   const disk = new Disk(initial);
   const faults: string[] = [];
   const seen = { requests: 0, rows: 0, placed: 0 };
-  // Locks and the file that keeps room mean nothing after a power cut, and the index is made anew from the journals.
+  // Locks and the spare file do not matter after a power cut, and the index is rebuilt from the journals.
   const isState = (path: string): boolean =>
     path.startsWith(state) && !/\/(?:lock\b|spare$)/.test(path) && !path.startsWith(join(state, 'index'));
   const target = join(cwd, file ?? '');

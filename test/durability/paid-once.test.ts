@@ -20,7 +20,7 @@ import { type Step, startTaskServer } from '../helpers/task-server.ts';
 
 const hourMs = 3_600_000;
 const preload = (name: string) => `--import ${join(import.meta.dirname, name)}`;
-/** Runs it with a clock that is so many hours ahead. */
+/** Runs it with a clock that is this number of hours ahead. */
 const ahead = ({ run }: Machine, hours: number, args: string[]): Promise<Result> =>
   run(args, {
     NODE_OPTIONS: preload('../soak/clock-preload.mjs'),
@@ -81,12 +81,12 @@ it('a named run that is complete is not bought again, eight days and a prune lat
   expect({ sent: service.requests(), paid: service.charged.size }).toEqual({ sent: 3, paid: 3 });
 });
 
-it('a search whose reader has left is not bought to its end unasked', async () => {
+it('a search whose reader has left is not completed without being asked', async () => {
   let searches = 0;
   const server = await startFaultServer((socket, { method }) => {
     if (method === 'GET') return void socket.write(notFound);
     const frames = searchFrames(Array.from({ length: 900 }, (_, at) => [`{"name":"${at}"}`]));
-    // The first one goes on until nobody listens, with leads that are new: nothing is printed of others.
+    // The first one continues until its reader has left, and only new leads are printed.
     if (searches++ > 0) return void socket.end(wholeStream(frames));
     socket.write(streamHead);
     const more = setInterval(() => socket.write(chunk(frames.shift() ?? '')), 20);

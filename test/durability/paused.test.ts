@@ -84,7 +84,7 @@ describe.runIf(process.platform === 'linux')('a run that wakes up without its lo
       await until(() => service.charged.size >= 14);
       wake();
       expect(await firstEnd).toMatchObject(ending(75, tookOver(second)));
-      // The answer of the row that was under way went to the run that had lost its lock.
+      // The pending answer went to the run that had lost its lock.
       expect((await secondEnd).code).toBe(3);
       const text = machine.read(`out.${format}`);
       const rows: { objective: string }[] = JSON.parse(

@@ -6,7 +6,7 @@ import { createMachine } from '../helpers/machine.ts';
 import { type CountingService, startCountingService } from '../soak/counting-service.ts';
 import { runWith } from './faulty-run.ts';
 
-/** What a run reads of the journal of an operation that it resumes: all of it, and once. */
+/** A run reads the whole journal of an operation that it resumes, once. */
 
 const preload = join(import.meta.dirname, 'read-preload.mjs');
 const search = ['search', 'company', 'shops', '--limit', '12', '-o', 'a.csv'];

@@ -5,7 +5,7 @@ import { jsonAnswer, searchFrames, startFaultServer, wholeStream } from '../help
 import { createMachine, type Machine } from '../helpers/machine.ts';
 import { type Fault, runWith } from './faulty-run.ts';
 
-/** Files that were there before: what today's run leaves of them when it brings nothing, or can't bring it. */
+/** Existing files: what a run does to them if it has no results, or can't write them. */
 
 let requests: number;
 let machine: Machine;
@@ -83,7 +83,7 @@ describe('a disk without room while rows are added', () => {
     machine.write('days.jsonl', old);
     const full = await runWith({ ...fault, on: '/days.jsonl.part' }, machine, search);
     expect({ ...full, days: machine.read('days.jsonl') }).toMatchObject({ code: 74, days: old });
-    // What is told to be typed does not replace them.
+    // The suggested command does not replace them.
     expect(full.stderr).not.toContain('-o days.jsonl');
     const next = await machine.leadpipe(search);
     expect({ ...next, days: machine.read('days.jsonl'), requests }).toMatchObject({

@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LocalIoError } from '../../src/errors.ts';
 import { type Addition, type AddRows, addToFile, digestOfRows, isAdded } from '../../src/files/addition.ts';
-import { blocksOf, makeOwnFile, type OwnFile } from '../../src/files/own-file.ts';
+import { blocksOf, createTemporaryFile, type TemporaryFile } from '../../src/files/own-file.ts';
 import { temporaryFolder } from '../helpers/run.ts';
 
 let folder: string;
@@ -39,11 +39,11 @@ const addRows: AddRows = async ({ handle }, old) => {
 
 /** Adds rows. `adding` is told each try, by its number, before it happens. Returns what was told. */
 async function add(
-  adding: (own: OwnFile, nth: number) => void = () => {},
+  adding: (own: TemporaryFile, nth: number) => void = () => {},
   rows = addRows,
 ): Promise<Addition[]> {
   const told: Addition[] = [];
-  const own = await makeOwnFile(file, async () => {});
+  const own = await createTemporaryFile(file, async () => {});
   const tell = async (addition: Addition): Promise<void> => void adding(own, told.push(addition));
   try {
     await addToFile('leads.csv', file, own, rows, tell);
@@ -111,7 +111,7 @@ describe('rows are added in one step', () => {
       appendFileSync(file, '.\n');
     });
     const changed = { outcome: 'local_io', details: { type: 'output_changed' } };
-    const again = 'leads.csv is changed by another program again and again; nothing was added to it';
+    const again = 'another program keeps changing leads.csv; nothing was added to it';
     await expect(always).rejects.toMatchObject({ ...changed, message: again });
     expect([tries, read()]).toEqual([5, `old\n${'.\n'.repeat(5)}`]);
     const before = read();

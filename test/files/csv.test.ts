@@ -69,7 +69,7 @@ it.each(texts)('%s, wherever the text is cut', async (_, text, rows) => {
   }
 });
 
-it('a row that is too long costs itself alone, a quote without an end too, and a line without an end all that follows', async () => {
+it('a row that is too long or has an unclosed quote is lost alone; an endless line loses the rest', async () => {
   const much = 'b'.repeat(5 * 1024 * 1024);
   expect(await read([`a\n${much}\n"`, much, '\n",d\ne\n'])).toEqual([
     '1: ["a"]',

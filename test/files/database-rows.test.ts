@@ -189,7 +189,7 @@ describe('a database with rows of before', () => {
     // The last one is what has happened.
     const [, last] = additions as [Addition, Addition];
     expect(await isIn(last)).toEqual([true, true]);
-    // Another program writes it anew, and the note still says it.
+    // Another program rewrites the database, and the note is still there.
     execute(path, 'VACUUM');
     writeFileSync(`${path}.new`, readFileSync(path));
     writeFileSync(path, '');
@@ -200,7 +200,7 @@ describe('a database with rows of before', () => {
 
 describe('what is there already', () => {
   const ours = async (): Promise<void> => writeFileSync(path, readFileSync((await written()).made));
-  const isNotOurs = /^leads\.db has tables that leadpipe has not written: (.*)\. It is not replaced$/;
+  const isNotOurs = /^leads\.db has tables that leadpipe did not write \((.*)\); it was not replaced$/;
   const isNone = 'leads.db is not a SQLite database; it was not changed';
   const isDamaged = "leads.db can't be read as a SQLite database: it is damaged or encrypted";
 

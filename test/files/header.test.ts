@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
 import { openFileRecords } from '../../src/files/file-records.ts';
-import type { Reading } from '../../src/files/reading.ts';
+import type { ReadOptions } from '../../src/files/reading.ts';
 import { objectMembers } from '../../src/json/text.ts';
 import { isColumnName, isKnownColumn } from '../../src/requests/column-meanings.ts';
 
-const reading: Reading = {
+const reading: ReadOptions = {
   extension: '.csv',
   field: 'objective',
   wanted: ['objective'],
@@ -15,7 +15,7 @@ const reading: Reading = {
 };
 
 /** The columns, and the values of the first record; or what is refused. */
-async function read(text: string, more: Partial<Reading> = {}): Promise<string> {
+async function read(text: string, more: Partial<ReadOptions> = {}): Promise<string> {
   async function* bytes() {
     yield text;
   }
@@ -167,10 +167,10 @@ describe('the header of a table', () => {
     ],
     ['sep=;\nAda;1\nBo;2\n', 0, 'column 1|column 2 / 2: Ada|1 (2)'],
     ['acme.com\nbeta.example\n', 1, 'acme.com / 2: beta.example (1)'],
-    ['"a title\nof two lines"\nname\nAcme\n', 2, 'list.csv has no header in line 2: nothing begins there'],
-    ['name\nAcme\n', 9, 'list.csv has no header in line 9: nothing begins there'],
+    ['"a title\nof two lines"\nname\nAcme\n', 2, 'list.csv has no header in line 2: no row begins there'],
+    ['name\nAcme\n', 9, 'list.csv has no header in line 9: no row begins there'],
     ['{"a":1}\n{"a":2}\n', 1, "the header of list.csv can't be chosen: it has JSON"],
-  ])('of %j is in the line that is said: %i', async (text, headerRow, expected) => {
+  ])('of %j is in the given line: %i', async (text, headerRow, expected) => {
     expect(await read(text, { headerRow })).toBe(expected);
   });
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { type HeldLock, LockLostError } from '../../src/files/folder-lock.ts';
 import { openLog, toCheckedLine } from '../../src/files/line-log.ts';
-import { writeWhole } from '../../src/files/whole-file.ts';
+import { writeAtomically } from '../../src/files/whole-file.ts';
 import { temporaryFolder } from '../helpers/run.ts';
 
 /** What was stopped for so long that another process has taken over touches nothing that is the other's now. */
@@ -29,7 +29,7 @@ it.each([1, 2])('a file that is written whole (%i)', async (nth) => {
     rmSync(part, { force: true });
     writeFileSync(part, 'of the other, under way');
   });
-  await expect(writeWhole(path, 'mine', 'settings', lock)).rejects.toThrow(LockLostError);
+  await expect(writeAtomically(path, 'mine', 'settings', lock)).rejects.toThrow(LockLostError);
   expect(readFileSync(path, 'utf8')).toBe('of the other');
   expect(readFileSync(part, 'utf8')).toBe('of the other, under way');
 });

@@ -20,7 +20,7 @@ async function read(text: string, extension = ''): Promise<string> {
     for await (const { flaw } of rows) count += flaw === undefined ? 1 : 1000;
     return `${format} ${count}`;
   } catch (error) {
-    return (error as Error).message.replace('list is no list: it looks like ', '');
+    return (error as Error).message.replace('list is not a list: it looks like ', '');
   }
 }
 
@@ -49,9 +49,9 @@ describe('tables of other programs are refused by their names', () => {
     ['a SYLK file (.slk)', sylk, '.slk'],
     ['a SYLK file (.slk)', sylk.replaceAll('\n', '\r\n'), '.csv'],
     ['a DIF file (.dif)', dif, ''],
-    ['text in columns of a fixed width (.prn)', fixed, ''],
-    ['text in columns of a fixed width (.prn)', fixed, '.txt'],
-    ['text in columns of a fixed width (.prn)', 'Nordlicht    Kiel\nSüdlicht     Graz\n', '.prn'],
+    ['text in fixed-width columns (.prn)', fixed, ''],
+    ['text in fixed-width columns (.prn)', fixed, '.txt'],
+    ['text in fixed-width columns (.prn)', 'Nordlicht    Kiel\nSüdlicht     Graz\n', '.prn'],
   ])('%s: %j', async (kind, text, extension) => {
     expect(await read(text, extension)).toBe(`list is ${kind}`);
   });
@@ -74,8 +74,8 @@ describe('what is no list is refused', () => {
     ['an HTML page', html, '.csv'],
     ['XML', '<?xml version="1.0"?>\n<leads>\n<lead name="Acme"/>\n</leads>\n', ''],
     ['XML', '<?xml version="1.0"?>\n<a>\n<title>Acme</title>\n</a>\n', ''],
-    ['a table for the screen', 'name   score\n─────  ─────\nAcme    0.99\n', ''],
-    ['a table for the screen', 'name   score\r\n─────  ─────\r\nAcme    0.99\r\n', '.txt'],
+    ['a table made for a terminal', 'name   score\n─────  ─────\nAcme    0.99\n', ''],
+    ['a table made for a terminal', 'name   score\r\n─────  ─────\r\nAcme    0.99\r\n', '.txt'],
     ['XML', '<leads>\n  <lead>Acme</lead>\n</leads>\n', ''],
     ['contacts (vCard)', 'BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Ada\r\nEND:VCARD\r\n', ''],
     ['a calendar (iCalendar)', 'BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n', ''],

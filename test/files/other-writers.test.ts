@@ -8,7 +8,7 @@ import { openInput } from '../../src/requests/rows.ts';
 import { needsModules, python } from '../helpers/parts.ts';
 import { temporaryFolder } from '../helpers/run.ts';
 
-/** What other programs write is read as it was: the same random tables, by each of them. */
+/** Files of other programs are read correctly: the same random tables, written by each program. */
 
 const exhaustive = process.env.LEADPIPE_EXHAUSTIVE === '1';
 const header = ['name', 'company', 'note', 'zip'];

@@ -18,12 +18,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   blocksOf,
   copyInto,
+  createTemporaryFile,
   isPartName,
   linesIn,
-  makeOwnFile,
-  type OwnFile,
-  placeOwnFile,
-  removeOwnFile,
+  removeTemporaryFile,
+  renameOverTarget,
+  type TemporaryFile,
 } from '../../src/files/own-file.ts';
 import { bundle } from '../helpers/bundle.ts';
 import { canMount, temporaryFolder } from '../helpers/run.ts';
@@ -49,7 +49,7 @@ async function opened(path: string, flags: string): Promise<FileHandle> {
 async function make(before: (path: string, nth: number) => void = () => {}, rights?: number) {
   const announced: string[] = [];
   const announce = async (path: string): Promise<void> => void before(path, announced.push(path));
-  const own = await makeOwnFile(target, announce, rights);
+  const own = await createTemporaryFile(target, announce, rights);
   handles.push(own.handle);
   return { own, announced };
 }
@@ -112,10 +112,10 @@ describe('a file of a run’s own', () => {
 });
 
 describe('the name of a file of a run’s own', () => {
-  const place = (own: OwnFile) => placeOwnFile(own, target);
+  const place = (own: TemporaryFile) => renameOverTarget(own, target);
   const readTarget = () => readFileSync(target, 'utf8');
 
-  async function withRows(): Promise<OwnFile> {
+  async function withRows(): Promise<TemporaryFile> {
     writeFileSync(target, 'old');
     const { own } = await make();
     await own.handle.appendFile('rows');
@@ -127,15 +127,15 @@ describe('the name of a file of a run’s own', () => {
     expect(await place(own)).toBe(true);
     expect([readTarget(), readdirSync(folder)]).toEqual(['rows', ['leads.csv']]);
     // It has another name now.
-    await removeOwnFile(own);
+    await removeTemporaryFile(own);
     expect(await place(own)).toBe(false);
     expect(readTarget()).toBe('rows');
   });
 
   it('is removed, and need not be there', async () => {
     const own = await withRows();
-    await removeOwnFile(own);
-    await removeOwnFile(own);
+    await removeTemporaryFile(own);
+    await removeTemporaryFile(own);
     expect([readTarget(), readdirSync(folder)]).toEqual(['old', ['leads.csv']]);
     expect(await place(own)).toBe(false);
   });
@@ -144,13 +144,13 @@ describe('the name of a file of a run’s own', () => {
     ['file', (path) => writeFileSync(path, 'of another')],
     ['link', (path, moved) => symlinkSync(moved, path)],
     ['folder', (path) => mkdirSync(path)],
-  ])('is not used where it is that of another %s', async (what, exchange) => {
+  ])('is not used if it belongs to another %s', async (what, exchange) => {
     const own = await withRows();
     const moved = `${own.path}.moved`;
     renameSync(own.path, moved);
     exchange(own.path, moved);
     expect(await place(own)).toBe(false);
-    await removeOwnFile(own);
+    await removeTemporaryFile(own);
     expect([readTarget(), kindOf(own.path), readFileSync(moved, 'utf8')]).toEqual(['old', what, 'rows']);
   });
 
@@ -183,7 +183,7 @@ describe('the bytes of a file', () => {
     expect(readFileSync(source()).equals(bytesOf(size))).toBe(true);
   });
 
-  it('are those of what is open, whatever has become of the names', async () => {
+  it('come from the open file, even if its name has changed', async () => {
     writeFileSync(source(), bytesOf(10_000));
     const [from, to] = [await opened(source(), 'r'), await opened(join(folder, 'copy'), 'ax+')];
     renameSync(join(folder, 'copy'), join(folder, 'moved'));
@@ -195,7 +195,7 @@ describe('the bytes of a file', () => {
       expect(readFileSync(join(folder, name), 'utf8')).toBe('of another');
   });
 
-  it.runIf(canMount)('are copied where the system can’t name what is open, too', async () => {
+  it.runIf(canMount)('are copied without /proc, too', async () => {
     const worker = await bundle(join(import.meta.dirname, 'copy-worker.ts'));
     const bytes = bytesOf(3 * (1 << 20) + 17);
     writeFileSync(source(), bytes);

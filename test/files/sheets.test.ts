@@ -193,14 +193,14 @@ describe('a sheet', () => {
       [secret, leads, notes],
       undefined,
       'Ada',
-      '"Leads" of a.xlsx is read, and not "Do not contact" (hidden), "Notes"',
+      '"Leads" of a.xlsx is read, not "Do not contact" (hidden), "Notes"',
     ],
     [
       'the first with a table',
       [notes, cover, leads],
       undefined,
       'Ada',
-      '"Leads" of a.xlsx is read, and not "Notes", "Cover"',
+      '"Leads" of a.xlsx is read, not "Notes", "Cover"',
     ],
     [
       'with one column',
@@ -209,7 +209,7 @@ describe('a sheet', () => {
       'Ada',
       '"L"',
     ],
-    ['by name', [leads, gone], 'leads', 'Ada', '"Leads" of a.xlsx is read, and not "2" (hidden)'],
+    ['by name', [leads, gone], 'leads', 'Ada', '"Leads" of a.xlsx is read, not "2" (hidden)'],
     ['by a number, with hidden ones', [secret, leads], '2', 'Ada', '"Leads"'],
     ['by a name that is a number', [leads, leads, gone], '2', 'Eve', '"2"'],
   ])('is read: %s', async (_, sheets, wanted, first, note) => {
@@ -228,7 +228,7 @@ describe('a sheet', () => {
     // The header is not read as a row.
     [[1], [], undefined],
     [[1, 2], ['a row is hidden, and is read too: row 2'], undefined],
-  ])('has a warning for rows that a person does not see: %j', async (hiddenRows, says, hides) => {
+  ])('has a warning for hidden rows: %j', async (hiddenRows, says, hides) => {
     const rows = [['name', 'city'], ['Ada', 'Rome'], ['Bob', 'Bonn'], ['Eve', 'Oslo'], ['Kim', 'Bern'], ['']];
     // Where empty rows are hidden by default, those with cells are shown.
     const before = '<sheetFormatPr defaultRowHeight="15" zeroHeight="1"/>';
@@ -298,7 +298,7 @@ describe('a sheet', () => {
     ]);
   });
 
-  it('gives the texts that stand in it, however its cells hold them', async () => {
+  it('gives its texts, in whatever way its cells store them', async () => {
     const text = fc
       .string({ unit: 'grapheme', minLength: 1 })
       .filter((one) => !/[\p{C}\r]/u.test(one) && one.trim() === one);
@@ -326,7 +326,7 @@ describe('a sheet', () => {
     );
   });
 
-  it('that is read is the first one that is seen and has a table, wherever that stands: its records are those of the same CSV', async () => {
+  it('is by default the first visible one with a table, and has the same records as a CSV file', async () => {
     const text = fc
       .array(fc.constantFrom(...'aé漢 &<>",;|\n=-+0'.split(''), '👩‍💻', "'="), { maxLength: 6 })
       .map((parts) => `x${parts.join('').trimEnd()}`);

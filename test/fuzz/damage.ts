@@ -12,7 +12,7 @@ export interface Draft {
 type FramesWork = (drafts: readonly Draft[], random: Random) => Draft[];
 type BytesWork = (body: Buffer, random: Random) => Buffer;
 
-/** Something that is done to streams. After a loss nothing is there that was not there before. */
+/** A kind of damage to streams. A loss only removes something. */
 export type Kind<Work> = readonly [name: string, change: Work, isLoss?: 'a loss'];
 
 const odd = (random: Random): string => random.pick(oddValues)(random);
@@ -131,7 +131,7 @@ export const framesDamage: readonly Kind<FramesWork>[] = [
 const texts = ['\n', '\r', '\n\n', '"', '\\', '{', '}', '\u0000', '\ufeff', '\u2028'];
 const lines = [': x\n', 'data: x\n\n', 'event: error\n'];
 
-/** So many bytes anywhere, and others in their place. */
+/** Replaces a number of bytes at a random place. */
 function replaced(body: Buffer, random: Random, count: number, by: Uint8Array | string = ''): Buffer {
   const at = random.below(body.length + 1);
   return Buffer.concat([body.subarray(0, at), Buffer.from(by), body.subarray(at + count)]);

@@ -4,7 +4,7 @@ import { createRandom as createNumbers } from '../helpers/chaos-proxy.ts';
 export interface Random {
   /** A whole number from 0 up to and without `end`. */
   below(end: number): number;
-  /** True in one of so many cases. */
+  /** True in one of n cases. */
   oneIn(cases: number): boolean;
   pick<T>(from: readonly T[]): T;
 }

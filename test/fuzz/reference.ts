@@ -1,6 +1,6 @@
 /**
- * A second reader of search streams, written to be read and not to be fast. It shares nothing with src: it says from
- * the interface and the matrix of faults alone what has to come out of a stream, and whether that is all of it.
+ * A second reader of search streams, simple instead of fast. It shares no code with src: from the interface and the matrix
+ * of faults alone, it says which leads a stream has, and whether it is complete.
  */
 
 /** How the HTTP body ends: as it said it would; by an error; or with the connection, which proves nothing. */
@@ -99,7 +99,7 @@ function framesOf(body: Buffer): { event: string; data: string }[] {
     .replace(/\r\n|\r/g, '\n')
     .split('\n');
   const frames: { event: string; data: string }[] = [];
-  // What is not followed by a line end is not whole.
+  // A line without a line end is incomplete.
   lines.pop();
   let event = '';
   let data: string[] = [];
@@ -139,7 +139,7 @@ function itemsOf(text: string): string[] {
   return text.startsWith('[') ? partsOf(text).map(([item = '']) => item) : [];
 }
 
-/** What stands between the commas of an object or an array, cut at its colon. */
+/** The members of an object or the items of an array; a member is split at its colon. */
 function partsOf(text: string): string[][] {
   const parts: string[][] = [[]];
   let depth = 0;

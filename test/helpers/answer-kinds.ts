@@ -1,23 +1,23 @@
 import type { AnswerKind } from '../../src/operations/kinds/kinds.ts';
 
-/** What is expected of a purchase that brings one answer. It is written down: nothing of it is made by what is tested. */
+/** Expectations for a purchase with one answer, written by hand: none is computed by the code under test. */
 export interface AnswerKindRow {
-  /** Its command, and the same with another request. The leads of the demonstration and of ledger.ts have something for both. */
+  /** Its command, and one with another request. The leads of the demonstration and of ledger.ts have answers for both. */
   readonly line: string;
   readonly otherLine: string;
-  /** Where `line` is sent, and what. */
+  /** The endpoint and the body of the request that `line` sends. */
   readonly path: `/v1/${string}`;
   readonly body: object;
   /** The setting with its price. */
   readonly setting: `price.${string}`;
   /** The price of the local service, which charges it once for each of the lines. */
   readonly credits: number;
-  /** The most that `line` can cost there, if that is more. */
+  /** Maximum cost of `line` there, if it is more. */
   readonly atMost?: number;
-  /** A good answer, and what the last line says that it brought. */
+  /** A good answer, and its result in the words of the closing line. */
   readonly answer: string;
   readonly brought: string;
-  /** The records in it, if they are printed in place of the answer. */
+  /** The records of the answer, if these are printed instead of it. */
   readonly items?: readonly string[];
   /** An answer that is paid for and has no result, and the words in it, as they are shown. */
   readonly withoutResult?: readonly [answer: string, words: string];
@@ -25,7 +25,7 @@ export interface AnswerKindRow {
   readonly mayReplay?: true;
 }
 
-/** A row for each of them, in the order of the help. Every test that needs one of each takes them from here. */
+/** A row for each such command, in the order of the help. Tests that need one of each kind take them from here. */
 export const answerKinds: Readonly<Record<AnswerKind, AnswerKindRow>> = {
   contact: {
     line: 'contact email " CTO of Nordlicht Pay "',
@@ -95,7 +95,7 @@ export const answerKinds: Readonly<Record<AnswerKind, AnswerKindRow>> = {
 
 export const answerKindRows: readonly AnswerKindRow[] = Object.values(answerKinds);
 
-/** The hint about an option that these commands have, and not the one that was typed: it names four of them at most. */
+/** The hint for an option that the typed command lacks and these commands have. It names at most four. */
 export function toOwners(names: readonly string[]): string {
   return `It is an option of ${names.slice(0, 4).join(', ')}${names.length > 4 ? ' and others' : ''}.`;
 }

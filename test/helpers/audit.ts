@@ -11,7 +11,7 @@ interface Funds {
   readonly updatedAt: number;
 }
 
-/** The funds of every account, and everything that does not add up; nothing does not. */
+/** The funds of every account, and all faults of the ledger (none if it adds up). */
 export function audit(store: Pick<Store, 'transaction'>): { accounts: Funds[]; faults: string[] } {
   return store.transaction((rows) => {
     const faults: string[] = [];

@@ -18,7 +18,7 @@ export interface Authority {
 const day = 86_400_000;
 const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
 
-/** A certificate authority of its own, made by OpenSSL, that nobody trusts. */
+/** A certificate authority of its own, made by OpenSSL, untrusted by default. */
 export function createAuthority(): Authority {
   const folder = temporaryFolder();
   const path = (name: string): string => join(folder, name);

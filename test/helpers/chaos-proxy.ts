@@ -17,12 +17,12 @@ export type ChaosProxy = Awaited<ReturnType<typeof startChaosProxy>>;
 
 type Fault = 'none' | 'refuse' | 'drop' | 'reset' | 'truncate' | 'stall';
 
-/** What becomes of one direction of a connection. */
+/** The fault of one direction of a connection. */
 interface Plan {
   readonly fault: Fault;
   /** Bytes that pass before it. */
   readonly after: number;
-  /** The most bytes that pass at once. */
+  /** Maximum bytes that pass at once. */
   readonly slice: number;
   /** Milliseconds between slices, and of a stall. */
   readonly pause: number;
@@ -32,7 +32,7 @@ interface Plan {
 const calm: Plan = { fault: 'none', after: Number.POSITIVE_INFINITY, slice: 65_536, pause: 0, stall: 0 };
 const longestStall = 700;
 
-/** A TCP proxy that delays, slices, drops, resets, truncates and stalls, each connection as the dice say. */
+/** A TCP proxy that delays, slices, drops, resets, truncates and stalls connections at random. */
 export async function startChaosProxy(target: string) {
   const { hostname, port } = new URL(target);
   const faults = new Map<string, number>();
@@ -82,7 +82,7 @@ const kinds: readonly (readonly [upTo: number, there: Fault, back: Fault])[] = [
   [1, 'none', 'stall'],
 ];
 
-/** Pure but for the dice: always throws them as often, so that a fault does not change those that follow. */
+/** Pure except for the random numbers. Always draws the same number of them, so that one fault does not change the next. */
 function toPlans(dice: () => number): [there: Plan, back: Plan] {
   const kind = dice();
   // A request is a few hundred bytes long, an answer up to some thousands; early faults are the frequent ones.
@@ -127,7 +127,7 @@ async function pump(from: Socket, to: Socket, plan: Plan): Promise<void> {
   }
 }
 
-/** A socket that is about to end can't be reset: Node would lose it and leave it open for good. */
+/** A socket that is about to end can't be reset: Node would lose track of it and leave it open. */
 function reset(socket: Socket): void {
   if (socket.writableEnded) socket.destroy();
   else socket.resetAndDestroy();

@@ -10,7 +10,7 @@ export const machineClock: Context['clock'] = {
   },
 };
 
-/** A clock on which time passes so many times as fast. */
+/** A clock that runs faster by a factor. */
 export function hastened(times: number): Context['clock'] {
   const from = Date.now();
   return {
@@ -20,7 +20,7 @@ export function hastened(times: number): Context['clock'] {
   };
 }
 
-/** A clock on which a wait is over at once; it remembers what was waited for. */
+/** A clock whose waits end at once. It records them. */
 export function createLeapingClock(): Context['clock'] & { readonly waits: number[] } {
   let time = 0;
   const waits: number[] = [];

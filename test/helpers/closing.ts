@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeEach } from 'vitest';
 
-/** What a test has opened closes when it ends; what was opened for a whole file, with the file. */
+/** Closes the resources of a test at its end, and those of a file at the end of the file. */
 interface Open {
   close(): unknown;
 }
@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 afterAll(() => closeAll(opened.byFile));
 
-/** The same, which closes by itself, and only once. */
+/** As above; also closes by itself, but only once. */
 export function closing<T extends Open>(one: T): T {
   const close = one.close.bind(one);
   let closed: unknown;

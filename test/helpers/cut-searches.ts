@@ -5,7 +5,7 @@ import { machineWith } from './machine.ts';
 /** A machine with nothing on it, and a service that cuts searches: new for each test of a file that imports this. */
 export let at: Awaited<ReturnType<typeof machineWith>>;
 
-/** What the searches bring: those that are cut, and the one behind them. */
+/** The leads of the searches that are cut, and of the one after them. */
 export const first = ['{"name":"A","id":12345678901234567890}', '{"name":"B"}'];
 export const rest = ['{"name":"C"}'];
 /** What the search brings that is cut for the nth time, from 0. */
@@ -13,7 +13,7 @@ export const leadsOfCut = (nth: number): string[] =>
   first.map((lead) => (nth === 0 ? lead : lead.replace(/"name":"(.)"/, `"name":"$1${nth}"`)));
 export const lines = (...leads: string[]): string => leads.map((lead) => `${lead}\n`).join('');
 
-/** How many searches are refused, and how many cut then, after a batch; what the next one brings, and what happens before an answer. */
+/** Searches that are refused, then cut after a batch; the leads of the next one (`last`); a hook before each answer. */
 export let script: { refusals: number; cuts: number; last: readonly string[]; before?: () => void };
 
 beforeEach(async () => {

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 /**
- * The indexes of the demonstration's leads take up to a second to make, stand in the folder of the local service, and are never changed.
- * What one local service of a test run has made, the others begin with.
+ * The indexes of the demonstration's leads take up to a second to build and never change. They are in the folder of the local service, so each local
+ * service of a test run starts with the indexes that others have built.
  */
 const shared = (): string => join(tmpdir(), 'catalogues');
 
@@ -21,13 +21,13 @@ export function keepIndexes(folder: string): void {
 function linkIndexes(from: string, to: string): void {
   for (const name of namesIn(from)) {
     try {
-      // Not `recursive`: Node never comes back from that where the parent takes no folders, as /proc.
+      // Not `recursive`: Node never returns where the parent can't have folders, as in /proc.
       for (const one of [dirname(dirname(to)), dirname(to), to]) {
         if (!existsSync(one)) mkdirSync(one, { mode: 0o700 });
       }
       linkSync(join(from, name), join(to, name));
     } catch {
-      // It is there already, was removed in the meantime, or has no place: the local service then makes its own.
+      // It exists already, was removed meanwhile, or the disk is full: the local service then builds its own.
     }
   }
 }

@@ -23,7 +23,7 @@ export function ending(code: number, ...says: readonly (string | RegExp)[]) {
   return { code, stderr: expect.toSay(...says) };
 }
 
-/** The same of one that prints nothing. */
+/** As above, for a run that prints nothing on stdout. */
 export function failing(code: number, ...says: readonly (string | RegExp)[]) {
   return { ...ending(code, ...says), stdout: '' };
 }

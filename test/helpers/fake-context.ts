@@ -2,7 +2,7 @@ import { Readable, Writable } from 'node:stream';
 import { runProgram } from '../../src/cli/program.ts';
 import type { Context, Keychain } from '../../src/context.ts';
 import { machineClock } from './clock.ts';
-import { bareEnvironment, lendTo, type Result } from './run.ts';
+import { bareEnvironment, copyIndexesTo, type Result } from './run.ts';
 import { toWords, type Words } from './words.ts';
 
 export interface FakeOptions {
@@ -11,9 +11,9 @@ export interface FakeOptions {
   readonly cwd?: string;
   readonly stdin?: string | Buffer | undefined;
   readonly stdinIsTerminal?: boolean;
-  /** Milliseconds that a wait of so many takes; as many unless it is given. */
+  /** The real duration of a wait, in milliseconds; by default the same. */
   readonly toWait?: (ms: number) => number;
-  /** One that is always open unless it is given. */
+  /** Default: a keychain that is always open. */
   readonly keychain?: Keychain;
   /** Whether standard output is a terminal. */
   readonly stdoutIsTerminal?: boolean;
@@ -22,7 +22,7 @@ export interface FakeOptions {
   readonly columns?: number;
   /** Of the clocks of this place, ahead of UTC; none unless they are given. */
   readonly minutesFromUtc?: number;
-  /** What is not as it is for others. */
+  /** Other members of the context to replace. */
   readonly context?: Partial<Context>;
   /** Told of what is printed, as it comes. */
   readonly heard?: (stream: 'stdout' | 'stderr', text: string) => void;
@@ -68,7 +68,7 @@ export async function runInProcess(line: Words, options: FakeOptions = {}): Prom
     pid: process.pid,
     ...options.context,
   };
-  const keep = lendTo(args, env);
+  const keep = copyIndexesTo(args, env);
   const ended = await runProgram(context, args);
   const code = context.run.atExit?.(ended) ?? ended;
   keep();
@@ -98,7 +98,7 @@ function gather(heard: (text: string) => void): { stream: Writable; text(): stri
   const pieces: Buffer[] = [];
   const stream = new Writable({
     write(piece: Buffer, _encoding, done) {
-      // Whoever wrote it may use the bytes again.
+      // The writer may reuse the buffer.
       pieces.push(Buffer.from(piece));
       heard(piece.toString());
       done();

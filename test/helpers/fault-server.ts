@@ -13,7 +13,7 @@ export type Answer = (socket: Socket, request: RawRequest) => void | Promise<voi
 
 export type FaultServer = Awaited<ReturnType<typeof startFaultServer>>;
 
-/** A raw TCP server: it writes bytes, not HTTP, so that it can break every rule there is. */
+/** A raw TCP server: it writes bytes, so that it can break every rule of HTTP. */
 export async function startFaultServer(answer: Answer, host = '127.0.0.1') {
   const requests: RawRequest[] = [];
   let connections = 0;
@@ -118,7 +118,7 @@ export function errorAnswer(
   return wholeAnswer(status, 'application/json', JSON.stringify({ error: { type, message } }), headers);
 }
 
-/** What the service says of a task that it does not have. */
+/** The service's answer for an unknown task. */
 export const notFound = errorAnswer('404 Not Found', 'not_found', 'no such task');
 
 /** A frame of the stream. */

@@ -6,7 +6,7 @@ export type SinkOptions = Partial<Omit<FileSinkOptions, 'append'>> & {
   readonly append?: Appended | undefined;
 };
 
-/** The file of an output, for a run that nothing stops and that has no journal. */
+/** An output file for a run without interruptions and without a journal. */
 export const createFileSink = (path: string, { append, ...options }: SinkOptions = {}) =>
   create(
     path,

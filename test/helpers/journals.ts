@@ -20,7 +20,7 @@ export function intentOf(changes: Partial<Intent> = {}): Intent {
   };
 }
 
-/** A page of a running task: so many leads, the first one at `pts`. */
+/** A page of a running task with this number of leads, the first one at `pts`. */
 export function pageOf(pts: number, count: number): JournalEntry {
   return { type: 'page', pts, count, next: pts + count, ready_count: 9, state: 'running' };
 }

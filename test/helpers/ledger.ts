@@ -8,7 +8,7 @@ import { type ServiceOptions, startService } from './local-service.ts';
 
 await loadSqlite();
 
-/** What a paid request came to; its key is remembered whatever became of it. */
+/** The outcome of a paid request. Its key is kept in any case. */
 export interface Purchase {
   readonly state: 'open' | 'settled' | 'released';
   readonly settled: number;
@@ -22,7 +22,7 @@ const companies = 40;
 
 export type LedgerService = Awaited<ReturnType<typeof startLedgerService>>;
 
-/** A local service whose books are open; `place` is where one has been before. */
+/** A local service whose ledger can be read; `place` is the folder of an earlier one. */
 export async function startLedgerService(
   switches: Partial<Switches>,
   faults: readonly object[] = [],
@@ -32,7 +32,7 @@ export async function startLedgerService(
   const service = await startService({ ...place, leads: someLeads(), faults, switches: own });
   const { stateDir } = service;
   const store = openStore({ stateDir, pid: process.pid, monotonic: () => performance.now() });
-  // As any process that looks at the state: tasks go on by themselves, and whoever looks writes it down.
+  // As any transaction does: it stores the progress of tasks, which continue by themselves.
   const books = { store, answering: new Map(), switches: createSwitches(own), now: Date.now };
   const get = <T>(sql: string, ...values: string[]): T | undefined =>
     transactionNow(books, (rows) => rows.get<T>(sql, values.length > 0 ? values : undefined));
@@ -60,8 +60,8 @@ export async function startLedgerService(
       return rows.map(({ record }) => record);
     },
     /**
-     * Waits until nothing that was admitted is under way any more, or nothing with a key. Throws when the books as a whole
-     * do not add up.
+     * Waits until no admitted request is in progress, or none with this key. Without a key, throws if the ledger does not
+     * add up.
      */
     async quiet(idempotencyKey?: string) {
       const ofKey = idempotencyKey === undefined ? '' : ' AND idempotency_key = ?';
@@ -75,7 +75,7 @@ export async function startLedgerService(
       }
       if (idempotencyKey === undefined) expectToAddUp();
     },
-    /** Ends what is under way; resolves to the credits spent in the end, by idempotency key. */
+    /** Ends the requests in progress; resolves to the credits spent, by idempotency key. */
     async close() {
       await service.close();
       expectToAddUp();

@@ -25,7 +25,7 @@ export function createMachine(url?: string, key?: string) {
     write: (name: string, text: string) => writeFileSync(pathOf(name), text),
     /** The files of the folder, in order: temporary files of runs as `<file>.part`. */
     files: () => readdirSync(cwd).map(withoutLetters).sort(),
-    /** Starts the built command there; nobody reads its output yet. */
+    /** Starts the built command there without reading its output. */
     start: begin,
     /** Runs the built command there to its end. */
     run: (...args: Parameters<typeof begin>) => resultOf(begin(...args)),
@@ -48,7 +48,7 @@ export function withoutLetters(name: string): string {
   return name.replace(/\.[a-z]{6}\.part(?=$|\W)/g, '.part');
 }
 
-/** A machine that knows a service of its own, which answers so, and closes the connection if that is only a text. */
+/** A machine with a service of its own that gives this answer. If it is only a text, the connection is closed after it. */
 export async function machineWith(answer: Answer | string | Buffer, key?: string) {
   const server = await startFaultServer(
     typeof answer === 'function' ? answer : (socket) => void socket.end(answer),

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 
 /**
- * Whether a program that a test needs is on this machine. Where everything has to be shown
- * (LEADPIPE_TEST_PARTS=required, as in CI) a missing one is an error, and no reason to leave the test out.
+ * Whether a program that a test needs is on this machine. With LEADPIPE_TEST_PARTS=required, as in CI, a missing program
+ * is an error instead of a reason to skip the test.
  */
 export function needs(...programs: readonly string[]): boolean {
   return isThere(programs, (program) => spawnSync('sh', ['-c', `command -v ${program}`]));

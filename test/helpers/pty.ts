@@ -8,9 +8,9 @@ export interface TerminalOptions {
   readonly rows?: number;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** What a shell would be told after the command, as `>leads.jsonl` or `</dev/null`; else all three are the terminal. */
+  /** Redirections for the shell, such as `>leads.jsonl` or `</dev/null`. Without them, all three streams are the terminal. */
   readonly redirect?: string;
-  /** After so long it is killed, and what waits for it fails. */
+  /** Time limit: the program is then killed, and waiting for it fails. */
   readonly limitMs?: number;
 }
 

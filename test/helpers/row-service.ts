@@ -5,17 +5,17 @@ import { listening } from './listening.ts';
 export interface RowServiceOptions {
   /** Milliseconds that an answer takes. */
   readonly latencyMs?: number;
-  /** What an answer to these bytes waits for, too. */
+  /** An answer to these bytes also waits for this. */
   readonly gate?: (body: string) => Promise<void> | undefined;
   /** Requests at once; more are refused with 429. */
   readonly mostAtOnce?: number;
   /** Every answer is charged, and is no JSON. */
   readonly garbled?: true;
-  /** Every answer is charged, and comes behind a head that nobody asked for. */
+  /** Every answer is charged, and preceded by an unrequested head. */
   readonly announces?: boolean;
   /** Every answer is called this. */
   readonly contentType?: string;
-  /** What a refusal of a request says of when to come again. */
+  /** The Retry-After header of a refusal. */
   readonly retryAfter?: string;
   /** Objectives that are refused with 422, as long as they are in here. */
   readonly refused?: ReadonlySet<string>;
@@ -120,7 +120,7 @@ export async function startRowService(options: RowServiceOptions = {}) {
       if (query !== undefined)
         return send(response, { success: true, answer: { Result: `of ${query}`, Citations: [] } });
       if (entity_context !== undefined) {
-        // Of a city nothing is known about those with an x.
+        // The city of rows with an x is not known.
         const answer = { city: 'Berlin', ...(entity_context.includes('x') ? {} : { size: 3 }) };
         return send(response, { success: true, answer });
       }
@@ -148,7 +148,7 @@ export async function startRowService(options: RowServiceOptions = {}) {
     requestsOfAll: () => requestsOfAll,
     /** Connections that were opened. */
     connections: () => connections,
-    /** The most that were under way at once. */
+    /** Maximum number of requests in progress at once. */
     most: () => most,
     refusals,
   };

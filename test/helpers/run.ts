@@ -11,7 +11,7 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly stdin?: string;
-  /** Whether a local service has to make all that it needs, as on a machine where none has run. */
+  /** Whether a local service must build its own indexes, as on a new machine. */
   readonly isFirst?: boolean;
 }
 
@@ -44,7 +44,7 @@ export function bareEnvironment(folder = temporaryFolder()): Record<string, stri
 }
 
 /** Lends the indexes of others to the local service that these words start, if any; returns what keeps its own. */
-export function lendTo(args: readonly string[], env: Readonly<Record<string, string>>): () => void {
+export function copyIndexesTo(args: readonly string[], env: Readonly<Record<string, string>>): () => void {
   const { LEADPIPE_STATE_DIR: state = '' } = env;
   if (state === '' || !(args.includes('--local') || args[0] === 'serve')) return () => {};
   const folder = join(state, 'local-service');
@@ -55,11 +55,11 @@ export function lendTo(args: readonly string[], env: Readonly<Record<string, str
 /** Whether this user may mount something where no other process sees it. */
 export const canMount = spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0;
 
-/** Starts the built command; nobody reads its output yet. */
+/** Starts the built command without reading its output. */
 export function start(line: Words, options: RunOptions = {}): ChildProcessWithoutNullStreams {
   const args = toWords(line);
   const env: Record<string, string> = { ...bareEnvironment(), ...options.env };
-  const keep = options.isFirst === true ? undefined : lendTo(args, env);
+  const keep = options.isFirst === true ? undefined : copyIndexesTo(args, env);
   const child = spawn(process.execPath, [command, ...args], {
     env,
     cwd: options.cwd ?? temporaryFolder(),
@@ -91,7 +91,7 @@ export function run(line: Words, options?: RunOptions): Promise<Result> {
   return resultOf(start(line, options));
 }
 
-/** Runs what a shell makes of this, started `through` another program; `leadpipe` is the built command. */
+/** Runs a shell script, started `through` another program; `leadpipe` is the built command. */
 export function inShell(
   script: string,
   { env, cwd }: { readonly env: Readonly<Record<string, string>>; readonly cwd: string },
@@ -99,7 +99,7 @@ export function inShell(
 ): Promise<Result> {
   const leadpipe = `leadpipe() { '${process.execPath}' '${command}' "$@"; }; ${script}`;
   const [program = '', ...args] = [...through, 'bash', '-c', leadpipe];
-  const keep = lendTo(script.split(' '), env);
+  const keep = copyIndexesTo(script.split(' '), env);
   const child = spawn(program, args, { env, cwd, stdio: 'pipe' });
   child.on('exit', keep);
   child.stdin.end();
@@ -111,7 +111,7 @@ export function pointedAt(url: string, key = 'test-key-0123456789'): Record<stri
   return { LEADPIPE_BASE_URL: url, LEADPIPE_API_KEY: key };
 }
 
-/** Looks again with every turn of the event loop until something outside has happened; the test's time-out bounds it. */
+/** Polls with every turn of the event loop until a condition is true. The timeout of the test limits it. */
 export async function until(happened: () => boolean): Promise<void> {
   while (!happened()) await new Promise((resolve) => setImmediate(resolve));
 }

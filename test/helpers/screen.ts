@@ -6,11 +6,11 @@ const rows = 500;
 export interface Screen {
   /** `↪` is in front of a line on which the terminal itself had to go on. */
   readonly text: string;
-  /** Whether the cursor stands in an empty line, as the next prompt wants it. */
+  /** Whether the cursor is on an empty line, as the next prompt needs it. */
   readonly ready: boolean;
 }
 
-/** What a person sees once a terminal of this width has been sent these bytes. */
+/** The screen of a terminal of this width after these bytes. */
 export async function screenOf(transcript: string, columns: number): Promise<Screen> {
   const terminal = new xterm.Terminal({ cols: columns, rows, allowProposedApi: true });
   await new Promise<void>((resolve) => terminal.write(transcript, resolve));

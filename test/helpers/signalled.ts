@@ -1,7 +1,7 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { type Result, resultOf } from './run.ts';
 
-/** Sends a command the signal as soon as that has happened, unless it ends before; resolves to how it ends. */
+/** Sends a signal to a command once the condition is true, unless it ends before. Resolves to its end. */
 export async function resultOfSignalled(
   child: ChildProcessWithoutNullStreams,
   signal: NodeJS.Signals,

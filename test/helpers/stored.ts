@@ -4,7 +4,7 @@ import { createJournals, type Entries, readEntries } from '../../src/operations/
 import type { IndexContext } from '../../src/operations/journal/operation-index.ts';
 import { machineClock } from './clock.ts';
 
-/** What it takes to keep records in a state directory, at a time of one's own choice. */
+/** A minimal context for storing records in a state directory, with a chosen time. */
 export function keepingIn(state: string, now: () => Date = () => new Date()): IndexContext {
   return {
     clock: { ...machineClock, now },

@@ -16,7 +16,7 @@ export default class SummaryReporter implements Reporter {
         else skipped++;
       }
     }
-    // After the summary of the default reporter, which prints when all reporters have been told.
+    // Printed after the summary of the default reporter, which comes when all reporters have been called.
     process.on('exit', () => console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`));
   }
 }

@@ -33,7 +33,7 @@ export const rowsTo = (end: number, from = 0): string =>
 
 export type TaskServer = Awaited<ReturnType<typeof startTaskServer>>;
 
-/** A service with one task, which goes as the script says, and a machine that knows it; it creates that task for any request. */
+/** A service with one task that follows a script, and a machine configured for it. Any creation returns that task. */
 export async function startTaskServer(script: TaskScript) {
   const { steps, entities = someEntities } = script;
   const counts = { create: 0, status: 0, fetch: 0 };
@@ -58,7 +58,7 @@ export async function startTaskServer(script: TaskScript) {
   };
 }
 
-/** A fetch page; `changes` are members that are not as they should be. */
+/** A fetch page; `changes` replace members with wrong values. */
 export function page(
   entities: readonly string[],
   pts: number,

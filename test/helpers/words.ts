@@ -1,4 +1,4 @@
-/** The words of a command: as a program has them, or in one line as one types them, what has spaces in quotes as in JSON. */
+/** The words of a command: an array, or one line as typed. Words with spaces are in quotes, as in JSON. */
 export type Words = string | readonly string[];
 
 export function toWords(line: Words): readonly string[] {

@@ -12,7 +12,7 @@ export interface MadeSheet {
   readonly firstColumn?: string;
   /** The numbers of rows that a filter hides. */
   readonly hiddenRows?: readonly number[];
-  /** What a row has that is hidden. */
+  /** Attributes of a hidden row. */
   readonly hides?: string;
   /** What follows the rows, such as mergeCells; and what comes before them. */
   readonly after?: string;

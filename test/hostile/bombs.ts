@@ -3,7 +3,7 @@ import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib'
 import { chunk, frame, lastChunk, streamHead } from '../helpers/fault-server.ts';
 import type { Ending } from '../matrix/row.ts';
 
-/** An answer that is meant to fill the memory or the time of whoever reads it. */
+/** An answer that is meant to exhaust the memory or time of its reader. */
 export interface Bomb {
   readonly name: string;
   readonly asked: 'balance' | 'contact' | 'search';

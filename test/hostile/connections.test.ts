@@ -34,7 +34,7 @@ describe('a connection that is used again', () => {
       'a 408 to a request that was never sent',
       (first: string) => [first + errorAnswer('408 X', 'request_timeout', 'too slow')],
     ],
-  ])('%s is nobody’s: the next request has an answer of its own', async (_, toPieces) => {
+  ])('%s belongs to no request: the next one gets its own answer', async (_, toPieces) => {
     server = await startFaultServer(async (socket, { path }) => {
       if (path.includes('pts=1')) return void socket.write(page(1, 'B'));
       for (const piece of toPieces(page(0, 'A'))) {

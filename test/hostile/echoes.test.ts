@@ -32,7 +32,7 @@ const forms: readonly (readonly [name: string, text: string])[] = [
   ['in a string of JSON in it', JSON.stringify(each((one) => `\\u00${code(one)}`)).slice(1, -1)],
 ];
 
-/** Whether a text says the key to someone who undoes whatever escapes there are. */
+/** Whether a text contains the key after all escapes are decoded. */
 function says(text: string): boolean {
   let undone = text;
   for (let depth = 0; depth < 4; depth++) {
@@ -148,7 +148,7 @@ describe('a service that repeats the key in', () => {
   });
 });
 
-it('masks the key wherever it stands in a large body', async () => {
+it('masks the key anywhere in a large body', async () => {
   // In front, across the end of the first MiB, and at the end.
   const text = [key, 'x'.repeat(1_000_013), key.repeat(7000), 'x'.repeat(1_000_000), key].join('');
   const body = JSON.stringify({ success: true, answer: { Result: text, Citations: [] } });

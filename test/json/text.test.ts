@@ -91,7 +91,7 @@ describe('parts', () => {
         } else {
           expect(arrayItems(text)).toEqual([]);
         }
-        // Among equal names, only the last counts: each stands once.
+        // Among equal names, only the last counts, so each occurs once.
         const inOrder = (all: [string, unknown][]) => all.sort(([a], [b]) => (a < b ? -1 : 1));
         const members =
           typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)

@@ -86,7 +86,7 @@ describe.skipIf(!hasSecretService)('the keychain of a desktop', () => {
     expect((await run(['balance'], { env: { ...env, LEADPIPE_API_KEY: first } })).code).toBe(0);
   });
 
-  it('that says nothing is 78 too, and is not waited for for ever', async () => {
+  it('that does not answer is 78, too, after a timeout', async () => {
     await login(first);
     secrets.freeze();
     const result = await leadpipe('balance');

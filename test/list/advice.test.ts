@@ -19,7 +19,7 @@ import { startRowService } from '../helpers/row-service.ts';
 import { bareEnvironment, command, pointedAt, resultOf, start } from '../helpers/run.ts';
 import { withSettings } from '../helpers/settings.ts';
 
-/** What is said of a list that was left, done as it is said: no row is paid twice. */
+/** Follows the advice that an unfinished list prints: no row is paid twice. */
 const input = 'list.txt';
 const contact = ['contact', 'email', '--input-format', 'text', '--concurrency', '1', '-f', 'jsonl'];
 const rows = (...given: string[]): string => given.map((row) => `${row}\n`).join('');

@@ -31,7 +31,7 @@ const csvRow = (name: string): string => `${name},${name}@example.com,,`;
 const csvOf = (rows: readonly string[]): string =>
   ['objective,email,email_reference,email_error', ...rows.map(csvRow), ''].join('\r\n');
 
-/** Runs it, and sends the signal when the service has charged so many. */
+/** Runs it, and sends the signal when the service has charged this number of rows. */
 async function stopped(args: string[], bought: number, signal: NodeJS.Signals, stdin = ''): Promise<Result> {
   const before = service.charged.size;
   const child = start(args, { env, cwd, stdin });
@@ -101,7 +101,7 @@ describe('resume of a list', () => {
     expect(paid()).toEqual(['Ada', 'Bo']);
   });
 
-  it('goes on with an extraction', async () => {
+  it('resumes an extraction', async () => {
     write('list.txt', lines(people(0, 6)));
     const args = ['extract', 'x_followers', '--limit', '5', '--input', 'list.txt', '-o', 'out.jsonl', ...one];
     await stopped(args, 2, 'SIGINT');
@@ -113,7 +113,7 @@ describe('resume of a list', () => {
   });
 });
 
-it('of several lists of one file the last one is gone on with, of those that have sent rows of it', async () => {
+it('of several lists with one output, the latest that has sent rows of the input is resumed', async () => {
   const args = ['contact', 'email', '--input', 'list.txt', '-o', 'out.csv', ...one];
   for (const from of [0, 20]) {
     write('list.txt', lines(people(from, from + 10)));
@@ -168,7 +168,7 @@ describe('a list that adds rows to a file, stopped and run again', () => {
   it.each([
     ['another job has added a row', ['more'], (rows: string[]) => rows],
     ['a line was corrected', [], (rows: string[]) => rows.map((name) => (name === 'p01' ? 'p99' : name))],
-  ])('when %s meanwhile: the whole list, behind what stood there', async (_, more, toNext) => {
+  ])('when %s meanwhile: the whole list, after the existing rows', async (_, more, toNext) => {
     write('out.csv', csvOf(['other']));
     await stopped(args, 5, 'SIGINT', lines(all));
     write('out.csv', read('out.csv') + more.map((name) => `${csvRow(name)}\r\n`).join(''));
@@ -213,7 +213,7 @@ it('two lists of one name with outputs of their own run at once', async () => {
   expect(paid()).toEqual([...people(0, 3), ...people(50, 52)]);
 });
 
-it('what goes through a pipe is bought anew, and names what it could go on with', async () => {
+it('a list into a pipe is bought again, and names the operation that could be resumed', async () => {
   write('list.txt', lines(people(0, 6)));
   const args = ['contact', 'email', '--input', 'list.txt', ...one];
   await stopped(args, 2, 'SIGINT');
@@ -265,7 +265,7 @@ describe('a named run', () => {
     expect({ code, stderr }).toMatchObject(ending(0, 'cost nothing'));
   });
 
-  it('of a killed shard is gone on with by another, with the keys that were sent', async () => {
+  it('of a killed shard is resumed by another one with the same keys', async () => {
     await stopped(
       ['contact', 'email', '--input', 'list.txt', '--run', 'october', '-o', 'a.csv', ...one],
       3,
@@ -315,7 +315,7 @@ describe('a named run', () => {
   });
 });
 
-it('whoever buys with another key begins anew', async () => {
+it('a run with another API key starts over', async () => {
   write('list.txt', lines(people(0, 5)));
   await stopped(['contact', 'email', '--input', 'list.txt', '-o', 'out.csv', ...one], 2, 'SIGINT');
   setEnv({ LEADPIPE_API_KEY: 'another-key-0123456789' });
@@ -329,7 +329,7 @@ it.each([
   ['SIGHUP', [129]],
   // Whichever of the two arrives first.
   ['SIGTERM and SIGHUP', [143, 129]],
-] as const)('%s: a list waits for the answers that are under way', async (signals, codes) => {
+] as const)('%s: a list waits for pending answers', async (signals, codes) => {
   const { gate, open } = createGate();
   await serve({ gate });
   write('list.txt', lines(people(0, 12)));
@@ -384,11 +384,11 @@ describe('pods of a job that share a state folder', () => {
     const second = await run(pod(1), at(1));
     open();
     const { code } = await ended;
-    // Whoever was killed is started again, as Kubernetes does.
+    // A killed pod is started again, as Kubernetes does.
     const first = code === 0 ? code : (await run(pod(0), at(0))).code;
     expect({ second: second.code, rows: read('out-1.csv') }).toEqual({ second: 0, rows: rowsOf(1) });
     expect(paid()).toEqual(people(0, 6));
-    // The answer that was under way when it was killed is not given again.
+    // The answer that was pending when it was killed is not sent again.
     expect(first).toBe(what === 'another was killed' ? 3 : 0);
     expect(read('out-0.csv').split('\r\n').length).toBe(rowsOf(0).split('\r\n').length);
   });
@@ -407,7 +407,7 @@ it.each([
 it('the history counts every row that was sent, and none that was refused for nothing', async () => {
   await serve({ refused: new Set(['p00']) });
   await leadpipe(['config', 'set', 'price.contact.email', '2']);
-  // Two of them stand there twice, and are sent once.
+  // Two of them occur twice, and are sent once.
   write('list.txt', lines([...people(0, 5), ...people(3, 5)]));
   expect((await contacts('--input', 'list.txt', '-o', 'out.csv')).code).toBe(3);
   await serve({ garbled: true });

@@ -25,7 +25,7 @@ function createMachine(): Machine {
 }
 
 const atOnce = 8;
-/** Answers that were under way: one that has come is kept before another row is sent. */
+/** Pending answers: an answer is stored before another row is sent. */
 const mostLost = atOnce;
 
 const list = (...more: string[]) => [
@@ -83,7 +83,7 @@ it(`a list of ${rows} rows, killed ${kills} times, ends with every row once, cha
   }
   const { code } = await machine.run(args);
   const lost = expectAllRows(machine.read('out.csv'));
-  // Whose answer was under way when a run was killed: paid for, and said so.
+  // Rows whose answer was pending when a run was killed: paid for, and reported.
   expect(code).toBe(lost === 0 ? 0 : 3);
   expect(lost).toBeLessThanOrEqual(mostLost * kills);
   expectChargedOnce();

@@ -64,7 +64,7 @@ describe('--only-missing', () => {
     );
   });
 
-  it('goes on with the answers of JSON, in their form', async () => {
+  it('continues with the answers of JSON, in their form', async () => {
     const lines = [
       '{"objective":"Ada","email":{"content":"a@x","reference":null},"id":12345678901234567890}',
       '{"objective":"Bo","email":{"content":null,"reference":"r"},"email_error":"its answer was lost"}',
@@ -212,7 +212,7 @@ describe('--only-missing', () => {
         .map((row) => JSON.stringify(row))
         .join('\n'),
     ],
-  ])('counts words that stand for nothing as missing, in %s', async (form, text) => {
+  ])('counts words that mean "nothing" as missing, in %s', async (form, text) => {
     write(`list.${form}`, text);
     const says = `${marks.length} rows have a word such as "n/a" or "-" in "email": it counts as missing.`;
     const args = ['--input', `list.${form}`, '--only-missing'];
@@ -460,7 +460,7 @@ describe('--first', () => {
   });
 });
 
-describe('the worst case that --dry-run says is what is sent', () => {
+describe('the worst case of --dry-run matches what is sent', () => {
   const named = [
     ['', 'Ada', 'Acme'],
     ['b@x', 'Bo', ''],
@@ -510,7 +510,7 @@ describe('the worst case that --dry-run says is what is sent', () => {
   });
 });
 
-describe('a name of ours that the input has, in whatever case', () => {
+describe('an input column with the name of one of our columns, in any case', () => {
   it.each([
     [
       'objective,Email\nAda,x\n',

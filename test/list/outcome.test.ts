@@ -14,7 +14,7 @@ let env: Record<string, string>;
 /** Items of an extraction. */
 let items: string;
 
-/** Finds nothing about "nobody", has no result for "nothing", and stumbles over "broken" until it is mended. */
+/** Finds nothing about "nobody", has no result for "nothing", and fails for "broken" until it is fixed. */
 let isMended: boolean;
 
 beforeEach(async () => {
@@ -183,7 +183,7 @@ describe('a row that can not be sent', () => {
     expect(first.code).toBe(3);
     expect(first.stderr).toContain('correct line 2 of the input, and run the same command again');
     expect(first.stderr).toContain(`${file('out.jsonl')}: 2 emails found, 1 failed`);
-    // Nothing goes on with it until then.
+    // Nothing resumes it until then.
     expect(await leadpipe('resume')).toMatchObject({
       stderr:
         'There is nothing to resume.\nWhat ended in part can be resumed by its ID. To see the IDs: leadpipe history\n',
@@ -228,7 +228,7 @@ it('items have the type and the target of their row in front, and their own besi
   );
 });
 
-it.skipIf(!needs('script', 'stty'))('on a terminal no warning stands between two rows', async () => {
+it.skipIf(!needs('script', 'stty'))('on a terminal no warning is printed between two rows', async () => {
   const rows = ['Ada', ...Array.from({ length: 25 }, (_, at) => `broken ${at}`), 'Zoe'];
   writeFileSync(file('rows.txt'), rows.join('\n'));
   const args = ['contact', 'email', '--input', file('rows.txt'), '--concurrency', '1'];

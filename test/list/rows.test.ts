@@ -369,7 +369,7 @@ describe('an input', () => {
     [' \n\n', ''],
     ['\ufeffid,objective\r\n', '\ufeffid,objective,'],
     ['name,website,links\n', 'name,website,links,'],
-  ])('without rows (%j), as a search leaves it that found nothing, is complete', async (text, own) => {
+  ])('without rows (%j), like the output of a search without results, is complete', async (text, own) => {
     write('list.csv', text);
     expect(await contacts('--input', 'list.csv', '-o', 'out.csv')).toMatchObject(
       ending(0, 'out.csv: 0 rows'),
@@ -692,7 +692,7 @@ it('an answer that is only called something else is the answer of its row', asyn
   expect(paid()).toEqual(['Ada', 'Bea']);
 });
 
-it('what came instead of an answer is kept', async () => {
+it('an unreadable response is saved', async () => {
   await serve({ garbled: true });
   write('list.txt', 'Ada\n');
   expect(await contacts('--input', 'list.txt')).toMatchObject(
@@ -713,7 +713,7 @@ it.each([
   [['--input', 'arrays.json', '--table', 'x'], 'It has leads, others.'],
   [['--input', 'list.csv', '--table', 'x'], 'list.csv has no tables to choose from'],
   [['--input', 'list.jsonl', '--table', 'x'], 'list.jsonl has no tables to choose from'],
-  [['--input', 'list.csv', '--sheet', '2'], 'list.csv is no workbook: it has no sheets to choose from'],
+  [['--input', 'list.csv', '--sheet', '2'], 'list.csv is not a workbook: it has no sheets'],
   [['--input', 'titled.csv'], /Its first rows are:\n +Prospects, \n +Kunde, Rang\n +Ada, x\n/],
   [
     ['--input', 'bare.csv'],

@@ -37,7 +37,7 @@ function changesWith(word: string): readonly [name: Paid, changes: object][] {
   ];
 }
 
-/** Words that every object has something under. */
+/** Names of members that every JavaScript object inherits. */
 const inherited = Object.getOwnPropertyNames(Object.prototype);
 
 /** Leads whose links, facts and enrich fields have such names, and one that is called so. */
@@ -55,7 +55,7 @@ async function send(service: Running, name: Paid, body: string): Promise<[status
   return [answer.status, await answer.text()];
 }
 
-describe('words that every JavaScript object has', () => {
+describe('names that every JavaScript object inherits', () => {
   it('in every field', async () => {
     const service = await running({ leads: [...someLeads, ...inheritedLeads] });
     for (const [name, changes] of inherited.flatMap(changesWith)) {
@@ -196,7 +196,7 @@ describe('any body at all', () => {
   });
 });
 
-// With an expression that begins anew at each character, each of these takes minutes.
+// With a regular expression that retries at each character, each of these takes minutes.
 it.each([
   ['a word', 'x'],
   ['a number', '1'],

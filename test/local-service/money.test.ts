@@ -103,7 +103,7 @@ describe('what is left open', () => {
     VALUES (?1, 'demo', ?2, ?1, '', 'open', 1, 3, ?3, ?4, ?5)`;
   const reserve = "UPDATE accounts SET reserved = reserved + 3 WHERE account = 'demo'";
 
-  it('by a settlement that failed is ended by whoever looks next', async () => {
+  it('by a settlement that failed is ended by the next transaction', async () => {
     const service = await running({ switches: { opening_credits: 100, batch_pause_ms: 3_600_000 } });
     const stream = await service.ask('search', { limit: 3 });
     expect(await service.balance()).toBe(97);

@@ -54,7 +54,7 @@ function toFit(wanted = ''): (facts: Readonly<Record<string, string>>) => boolea
     });
 }
 
-/** At least so many are found, and each of them is so. */
+/** Minimum number of leads, and what must be true of each. */
 const found = `
 company # fintech in Berlin # 30 # industry=^fintech$; city=^Berlin$
 company # seed-stage fintech in Berlin # 14 # industry=^fintech$; city=^Berlin$; funding_stage=^seed$
@@ -136,7 +136,7 @@ describe('an objective finds what it says, and nothing else', () => {
   });
 });
 
-/** Nothing has all of it: what has half of it or more comes, and says what is missing. */
+/** No lead matches everything: those that match at least half come, with a reason that says what is missing. */
 const most = `
 company # fintech in Amsterdam # industry=^fintech$ # matches fintech; lacks Amsterdam
 company # law firms in London # industry=^law firm$ # matches law firms; lacks London

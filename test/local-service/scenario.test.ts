@@ -83,7 +83,7 @@ describe('a rehearsed fault', () => {
   it.each([
     ['cut', true],
     ['reset', false],
-  ])('%s: a stream ends after so many batches, and is charged for them', async (fault, clean) => {
+  ])('%s: a stream ends after this number of batches, and is charged for them', async (fault, clean) => {
     const service = await rehearse({ operation: 'search', fault, after_batches: 1 });
     const { text, whole } = await arrived(await service.ask('search'));
     expect(whole).toBe(clean);

@@ -28,7 +28,7 @@ const bodies: readonly (readonly [fault: string, way: Way])[] = [
   ['bad gzip', body('{"object":"not gzip"}', ['Content-Encoding: gzip'])],
   ['bad brotli', body('{"object":"not brotli"}', ['Content-Encoding: br'])],
   ['gzip, seven times', body('{"object":"not gzip"}', [`Content-Encoding: ${Array(7).fill('gzip')}`])],
-  // It was not asked for, and nobody undoes it.
+  // It was not requested, and leadpipe does not decode it.
   ['bad zstd', body('not zstd', ['Content-Encoding: zstd'])],
 ];
 
@@ -152,7 +152,7 @@ function counting(text: string, count: number | string): string {
   return text.includes('entity_search_done') ? text.replace(/"cum_count":\d+/, `"cum_count":${count}`) : text;
 }
 
-/** How the connection of a stream ends, behind so many of its frames; behind a done event that counts what came, it does not matter. */
+/** The end of a stream's connection after a number of frames. After a done event with the right count it does not matter. */
 const endedStream: readonly Row[] = (
   [
     ['a reset', reset, []],

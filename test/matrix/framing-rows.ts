@@ -5,7 +5,7 @@ import { after, instead, type Way } from './ways.ts';
 const json = (...head: readonly string[]): string =>
   ['HTTP/1.1 200 OK', 'Content-Type: application/json', ...head, '', ''].join('\r\n');
 
-/** Heads that begin as HTTP does and can't be read: whoever sent one may have done the work. */
+/** Heads that begin like HTTP but can't be parsed: the sender may have done the work. */
 const malformedHeads: readonly (readonly [fault: string, answer: string | Buffer])[] = [
   ['a negative length', `${json('Content-Length: -2')}{}`],
   ['a length that no number holds', `${json('Content-Length: 99999999999999999999999')}{}`],

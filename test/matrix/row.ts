@@ -33,7 +33,7 @@ export interface Row {
   readonly config?: string;
 }
 
-/** Every column ends alike. */
+/** Every column ends the same way. */
 export function all(ending: Ending): Row['endings'] {
   return { G: ending, ...paid(ending) };
 }
@@ -43,7 +43,7 @@ export function paid(ending: Ending): Row['endings'] {
   return { C: ending, P: ending, X: ending, S: ending };
 }
 
-/** A run that ends well with this request of the operation, or so many; whatever costs is paid for. */
+/** A run that succeeds with this number of requests of the operation (default 1); paid operations are charged. */
 export function well(requests = 1): Row['endings'] {
   return { G: { exit: 0, requests }, ...paid({ exit: 0, requests, paid: 1 }) };
 }
@@ -70,7 +70,7 @@ export function lost(paid: 0 | 1): Record<Group, Ending> {
 }
 
 const garbled = { charged: 'yes', type: 'garbled' } as const;
-/** An answer that nobody can read, of each column. */
+/** An unreadable answer, for each column. */
 export const garbledEndings: Record<Group, Ending> = {
   G: { exit: 76, charged: 'no', type: 'garbled', requests: 4 },
   C: { exit: 76, ...garbled, requests: 4 },

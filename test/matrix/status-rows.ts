@@ -34,7 +34,7 @@ const gateways: readonly Row[] = [404, 500, 501, 502, 503, 504, 520, 524, 530, 9
     ),
   }));
 
-/** Only a read of a task can miss one: of all else, the address is wrong. */
+/** 404 means "no such task" only for reads of a task; otherwise the address is wrong. */
 const missing =
   '(?:the service has no such task for this API key.*/(?:status|fetch)|there is no such service at this address.*/(?!status|fetch)[\\w-]+):';
 

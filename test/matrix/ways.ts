@@ -39,7 +39,7 @@ export function deliverTo(url: string, { method, path, headers, body }: RawReque
 /** The request arrives, and so does its answer. */
 export const through: Way = async ({ socket, deliver }) => void socket.end(await deliver());
 
-/** Whoever is in between answers; the service never hears of it. */
+/** A proxy answers; the service never gets the request. */
 export function instead(answer: string | Buffer | ((endpoint: Endpoint) => string)): Way {
   return ({ socket, endpoint }) =>
     void socket.write(typeof answer === 'function' ? answer(endpoint) : answer);

@@ -210,7 +210,7 @@ describe('many rows in a call', () => {
     expect(posts).toBeLessThan(12);
   });
 
-  it('have each their own error, and what holds for all is not tried for each', async () => {
+  it('have their own errors; an error that affects all rows stops the others', async () => {
     let asked = 0;
     const { env } = await serving((socket, { method, body }) => {
       if (method === 'GET') return void socket.write(jsonAnswer('{}'));
@@ -326,7 +326,7 @@ describe('limits', () => {
     expect(await ask('contact', rows)).toMatchObject({ complete: true, charged: 'yes' });
   });
 
-  it('has all of it again where nothing was sent, and what was sent counts once', async () => {
+  it('is not used up if nothing was sent; a sent request counts once', async () => {
     const { env: bare } = await serving((socket, { body, method }) => {
       if (method === 'GET') socket.write(jsonAnswer(creditBalance(100)));
       else if (body.includes('refused')) socket.write(errorAnswer('422 X', 'invalid', 'no'));
@@ -369,7 +369,7 @@ describe('limits', () => {
     expect(readdirSync(join(state, 'operations'))).toEqual([]);
   });
 
-  it('what was bought is there for nothing, also behind a call that bought it again and was refused', async () => {
+  it('a stored result is free, also after a refused call that would buy it again', async () => {
     let asked = 0;
     const { env } = await serving((socket, { method }) => {
       if (method === 'GET') socket.write(jsonAnswer(creditBalance(0)));
@@ -398,7 +398,7 @@ describe('limits', () => {
     expect(service.spent() - before).toBe(6);
   });
 
-  it('--confirm asks the person before each purchase; who can not ask buys nothing', async () => {
+  it('--confirm asks the person before each purchase; a client that can not ask buys nothing', async () => {
     const before = service.spent();
     let bought = 0;
     for (const version of [1, 2] as const) {

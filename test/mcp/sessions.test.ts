@@ -65,7 +65,7 @@ it(`one server answers ${atOnce} calls at once, and each buys`, async () => {
 });
 
 describe('a purchase whose answer was lost', () => {
-  it('goes on as the same purchase after a kill', async () => {
+  it('is resumed as the same purchase after a kill', async () => {
     const item = { login: 'lena' };
     const answer = jsonAnswer({ success: true, data: [item], metadata: { type: 'x_followers', limit: 5 } });
     const { service, env } = await serving((socket, { method }) => {
@@ -126,7 +126,7 @@ describe('a purchase whose answer was lost', () => {
   );
 });
 
-it('the rest of a search that was cut costs what it can bring; dropped by the person, the search is bought anew', async () => {
+it('the rest of a search that was cut costs what it can bring; dropped by the person, the search is bought again', async () => {
   const questions: string[] = [];
   const bodies: string[] = [];
   const { env } = await serving((socket, { method, path, body }) => {
@@ -154,7 +154,7 @@ it('the rest of a search that was cut costs what it can bring; dropped by the pe
 });
 
 describe('an answer that is stored', () => {
-  /** A clock so many minutes ahead. */
+  /** A clock this number of minutes ahead. */
   const ahead = (minutes: number) => ({
     NODE_OPTIONS: `--import ${join(import.meta.dirname, '../soak/clock-preload.mjs')}`,
     CLOCK_AHEAD_MS: String(minutes * 60_000),
@@ -177,7 +177,7 @@ describe('an answer that is stored', () => {
   });
 });
 
-describe('what came to nothing', () => {
+describe('a purchase without a result', () => {
   it('is an error to the client, and costs nothing when it is given again', async () => {
     const none = { success: false, answer: { answer: 'No result generated from deep search' } };
     const { service, env } = await serving((socket, { method, path }) => {
@@ -218,7 +218,7 @@ describe('a file that appears while an agent writes one of this name', () => {
 });
 
 describe('a free read that has to wait', () => {
-  it('says so, that the client waits on', async () => {
+  it('reports it, so that the client keeps waiting', async () => {
     let asked = 0;
     const busy = errorAnswer('429 Too Many Requests', 'rate_limited', 'slow down', ['Retry-After: 1']);
     const { env } = await serving((socket) => void socket.write(asked++ % 2 === 0 ? busy : credits));

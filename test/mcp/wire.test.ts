@@ -31,7 +31,7 @@ const json = fc.letrec<{ value: string }>((tie) => ({
   ),
 })).value;
 
-/** The value of a number, whatever its form: its digits, and how far the last one stands from the point. */
+/** The value of a number in any form: its digits, and the distance of the last one from the point. */
 function decimalOf(text: string): string {
   const [, sign, whole = '', rest = '', exponent = '0'] =
     /^(-?)(\d+)\.?(\d*)(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
@@ -158,7 +158,7 @@ it('a client that sends arguments, and lists and numbers in them, as texts of JS
 });
 
 describe('a client that misbehaves', () => {
-  it('is told of each line that is no message, and answered all the same', async () => {
+  it('gets an error for each invalid line, and is still answered', async () => {
     const child = serve();
     const garbage = 'garbage\n[]\n{"jsonrpc":"2.0","id":7,"method":3}\n\n';
     child.stdin.end(initialize + garbage + message(2, 'ping', {}));
@@ -185,7 +185,7 @@ describe('a client that misbehaves', () => {
     expect(await resultOf(child)).toMatchObject({ code: 2, stderr: expect.stringContaining('10 MiB') });
   });
 
-  it('has what it paid for stored and answered when it goes in the middle', async () => {
+  it('gets its purchases stored and answered if it disconnects', async () => {
     let isAlone = false;
     const { env } = await serving(async (socket, { method }) => {
       if (method === 'GET') return void socket.write(credits);
@@ -230,7 +230,7 @@ describe('a client that misbehaves', () => {
     expect(answers.get(3).result.structuredContent.error).toMatchObject({ charged: 'no' });
   });
 
-  it('does not hold the server by reading nothing', async () => {
+  it('does not block the server by reading nothing', async () => {
     const child = serve();
     const lists = Array.from({ length: 100 }, (_, id) => message(id + 2, 'tools/list', {}));
     child.stdin.end(initialize + lists.join(''));

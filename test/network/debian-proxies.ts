@@ -95,7 +95,7 @@ function answers(port: number): Promise<boolean> {
   });
 }
 
-/** A port of 127.0.0.1 that nobody listens on. */
+/** An unused port of 127.0.0.1. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -46,7 +46,7 @@ describe.skipIf(!needs('squid'))('squid', () => {
     expect(service.requests).toEqual(['GET /v1/credit/balance', 'POST /v1/entity-search']);
   });
 
-  it('gets its user name and password, and nobody else does', async () => {
+  it('gets its user name and password, which are sent only to it', async () => {
     const credentials = `${user}:${encodeURIComponent(password)}@`;
     const env = { ...here(closed, credentials), ...trusted };
     const came = await run([...search, '--verbose'], { env });

@@ -6,7 +6,7 @@ import { writeSettings } from '../helpers/settings.ts';
 import { type RecordingProxy, startRecordingProxy } from './recording-proxy.ts';
 import { type SecureService, startSecureService } from './secure-service.ts';
 
-/** All of these lead to one service, which answers whoever asks. */
+/** All of these lead to one service, which answers every request. */
 const hosts = ['host.test', 'host.test.evil.example', 'host.testing', 'a.host.test'];
 let authority: Authority;
 let service: SecureService;

@@ -135,14 +135,14 @@ describe.concurrent('a proxy that fails', () => {
     if (!why.startsWith('nothing')) expect(error.message).toContain(`the proxy 127.0.0.1:${proxy.port}`);
   });
 
-  it('because nobody listens', async () => {
+  it('because its port is closed', async () => {
     const port = await freePort();
     const { code, error } = await failing(`http://ann:${secret}@127.0.0.1:${port}`);
     expect([code, error.type]).toEqual([75, 'unsent']);
     expect(error.message).toContain(`the proxy 127.0.0.1:${port}: nothing answers at`);
   });
 
-  it('because nobody knows its name', async () => {
+  it('because its name can not be resolved', async () => {
     const { code, error } = await failing(`http://ann:${secret}@proxy.invalid:3128`);
     expect([code, error.type]).toEqual([75, 'unsent']);
     expect(error.message).toContain('the proxy proxy.invalid:3128: there is no host proxy.invalid');

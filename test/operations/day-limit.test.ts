@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { dayOf, usedToday } from '../../src/operations/day-limit.ts';
 import { type Cost, entry, type Intent, type JournalEntry } from '../../src/operations/journal/entries.ts';
 import { folderOf } from '../../src/operations/journal/folders.ts';
-import { costAlone, createJournal } from '../../src/operations/journal/journal.ts';
+import { costOnly, createJournal } from '../../src/operations/journal/journal.ts';
 import { journalFile } from '../../src/operations/journal/journal-file.ts';
 import { openIndex } from '../../src/operations/journal/operation-index.ts';
 import { openStoredRows } from '../../src/operations/journal/stored-rows.ts';
@@ -69,7 +69,7 @@ async function write(state: string, purchases: readonly Purchase[]): Promise<() 
     const op = `op_${at}`;
     const folder = folderOf(state, op);
     const made = await createJournal(keepingIn(state), op);
-    const journal = isUnrecorded ? costAlone(made) : made;
+    const journal = isUnrecorded ? costOnly(made) : made;
     await journal.append(await withDigests(intent));
     if (!isDiscarded) await journal.append(entry.sent(new Date(intent.time)));
     for (const one of entries) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Cost, entry, type Intent, type JournalEntry } from '../../src/operations/journal/entries.ts';
 import { costOf, fold, type Operation } from '../../src/operations/operation.ts';
 
-/** What the one reader of a journal makes of its entries. Each row shows one thing, and is short. */
+/** How the entries of a journal are read. Each row is short and shows one thing. */
 
 const time = new Date('2026-01-31T09:00:00Z');
 const later = new Date('2026-02-01T09:00:00Z');
@@ -67,7 +67,7 @@ type Row = [
   more?: object,
 ];
 
-describe('how far an operation is, and what resuming it means', () => {
+describe('the progress of an operation, and what resuming it does', () => {
   it.each<Row>([
     // A search: the rest of what has arrived can be bought, and nothing else.
     ['search', [], 'new', 'no', { isSent: false, isBegun: false, isInDoubt: false, isRefused: false }],
@@ -240,7 +240,7 @@ describe('what has been received and printed', () => {
   });
 });
 
-describe('what its runs have left', () => {
+describe('files and added rows of its runs', () => {
   const [one, other] = [addition('d'), addition('e')];
   const [part, next] = ['/a.csv.abcdef.part', '/b.csv.ghijkl.part'];
   it.each<readonly [entries: readonly JournalEntry[], left: object]>([

@@ -25,7 +25,7 @@ describe('a limit', () => {
     expect(spending).toMatchObject({ limit: 12, spent: 0, reserved: 12 });
     spending.settle(5, 0);
     expect(spending).toMatchObject({ spent: 0, reserved: 7 });
-    // Nobody knows what this one cost.
+    // The cost of this one is unknown.
     spending.settle(5);
     expect(spending).toMatchObject({ spent: 5, reserved: 2 });
     expect([spending.reserve(6), spending.reserve(5)]).toEqual([false, true]);
@@ -45,7 +45,7 @@ describe('a limit', () => {
     expect(spending.reserve(0.000_001)).toBe(false);
   });
 
-  it('lets nothing through that costs, where it is 0', () => {
+  it('of 0 allows only what is free', () => {
     const spending = createSpending(0);
     expect([spending.reserve(0), spending.reserve(0.000_001)]).toEqual([true, false]);
   });
@@ -107,7 +107,7 @@ const rows = (each: Cost, sent: number, rest: number | undefined, again = 0, lim
   limit: limit === undefined ? undefined : createSpending(limit),
 });
 
-describe('what a run can cost', () => {
+describe('the worst case of a run', () => {
   it.each<[says: string, costs: Costs, counted: Cost, worst: Cost]>([
     ['nothing', { is: 'nothing' }, { credits: 0 }, { credits: 0 }],
     ['one purchase', once({ credits: 20 }), { credits: 20 }, { credits: 20 }],

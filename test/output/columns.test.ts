@@ -36,7 +36,7 @@ describe('entities', () => {
     expect(headers(entityLayout(fields))).toEqual([...base, ...added]),
   );
 
-  it('take a record apart', () => {
+  it('split a record into columns', () => {
     const record = `{"name":"A","description":null,"score":{"score":"0.90","reason":"r"},
       "links":{"website":"https://a","linkedin_url":"https://l","id":12345678901234567890},
       "enrich_fields":{"f":{"content":"c","reference":"u"},"g":1.10,"h":{"other":1},"i":{"reference":"only"}}}`;

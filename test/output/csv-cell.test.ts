@@ -11,7 +11,7 @@ const cell = (value: unknown, delimiter = ',') => csvCell(JSON.stringify(value),
 describe('cells that a spreadsheet would run', () => {
   // A line end or a tab before it begins a cell of its own for some readers.
   it.each(run)('%j', (text) => expect(cell(text).replace(/([\t\r\n])'/g, '$1')).toBe(`'${text}`));
-  it.each(notRun)('and cells that none does: %j', (text) => expect(cell(text)).toBe(text));
+  it.each(notRun)('and cells that no spreadsheet runs: %j', (text) => expect(cell(text)).toBe(text));
 
   it.each([
     ['NUL before', '\0=1', "'=1"],
@@ -105,7 +105,7 @@ const evil = fc.string({
   maxLength: 12,
 });
 
-/** Roughly what a spreadsheet does, and never less: it skips what is not shown, and runs what begins like a formula and is no plain value. */
+/** A strict model of a spreadsheet: it skips invisible characters, and runs any text that begins like a formula and is not a plain value. */
 function isRun(text: string): boolean {
   const shown = text.replace(/^[\s\p{C}\p{M}\p{Default_Ignorable_Code_Point}]+/u, '').trimEnd();
   if (!/^[=+\-@＝＋－＠﹢﹣﹦﹫−]/.test(shown)) return false;
@@ -115,7 +115,7 @@ function isRun(text: string): boolean {
   return operands.some((one) => /[^\p{Nd}\s.,'’%‰\p{Sc}e()/x]/iu.test(one)) || isArithmetic(shown);
 }
 
-/** Signs, then a number, a sign and a number, where no two numbers stand beside each other. */
+/** Signs, then a number, a sign and a number, where no two numbers are adjacent. */
 function isArithmetic(text: string): boolean {
   if (/\p{Nd}[\s.,'’]*[\s()]+[\s.,'’]*\p{Nd}/u.test(text)) return false;
   return /^[=@]/.test(text) || /\p{Nd}.*[+\-−＋－﹢﹣/].*\p{Nd}/su.test(text.replace(/E[+-]?\d+$/i, ''));

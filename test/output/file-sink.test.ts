@@ -69,7 +69,7 @@ describe('a new file', () => {
     expect(readdirSync(folder)).toEqual(['leads.csv']);
   });
 
-  it('of a cut run stays beside it, and is none without rows; of a whole one it is then empty', async () => {
+  it('of a cut run stays as a temporary file if it has rows; a complete run without rows makes an empty file', async () => {
     expect(await (await createFileSink(file)).abandon()).toBeUndefined();
     expect(readdirSync(folder)).toEqual([]);
     await (await createFileSink(file)).commit(adding);
@@ -92,12 +92,12 @@ describe('a new file', () => {
     expect(parts().sort()).toEqual(announced.sort());
     for (const [at, sink] of sinks.entries()) await sink.write(`run ${at}`);
     for (const sink of sinks) await sink.commit(adding);
-    // Each is whole, and the last one stands.
+    // Each is whole, and the last one stays.
     expect(read()).toBe('run 2');
     expect(parts()).toEqual([]);
   });
 
-  it('is not put in place, or removed, where another file has taken its name', async () => {
+  it('is not put in place or removed if another file has its name', async () => {
     for (const end of ['commit', 'abandon'] as const) {
       const sink = await createFileSink(file);
       if (end === 'commit') await sink.write('rows');
@@ -293,7 +293,7 @@ describe('appending', () => {
     expect(readdirSync(folder)).toEqual(['leads.csv']);
   });
 
-  it('goes behind what another program has added meanwhile, and not under another header', async () => {
+  it('adds after rows that another program has added, but not under another header', async () => {
     writeFileSync(file, 'a,b\r\n1,2\r\n');
     const append = { header };
     const sink = await createFileSink(file, { append });
@@ -308,7 +308,7 @@ describe('appending', () => {
     expect([read(), parts().map(read)]).toEqual(['c,d\n', ['a,b\r\n7,8\r\n']]);
   });
 
-  it('is done again where the file changes while it is copied, and given up when it changes each time', async () => {
+  it('is repeated if the file changes during the copy, and stops if it changes each time', async () => {
     for (const times of [1, 4, 5]) {
       writeFileSync(file, '{"a":1}\n');
       const sink = await createFileSink(file, { append: {} });
@@ -384,7 +384,7 @@ describe('appending', () => {
     await rows.abandon();
   });
 
-  it('the rows of every day stand under one header', async () => {
+  it('the rows of every day have one header', async () => {
     const layout = entityLayout(['=city']);
     for (const name of ['=Monday', 'Tuesday']) {
       const plan = { shape: 'list', append: true, isNew: false, isDelimiterFixed: false } as const;

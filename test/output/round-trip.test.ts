@@ -5,7 +5,7 @@ import type { Format } from '../../src/output/writer.ts';
 import { openInput } from '../../src/requests/rows.ts';
 import { written } from './gathering-sink.ts';
 
-/** What is written is the next input: the same records come out of it. */
+/** Every output can be read as an input, with the same records. */
 
 const names = ['name', 'website', 'n'];
 type Row = readonly [string, string, string];

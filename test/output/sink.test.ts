@@ -31,7 +31,7 @@ function* endless(piece: string): Generator<string, void> {
 }
 
 describe('a stream', () => {
-  it.each(formats)('is never run ahead of: many entities as %s', async (format) => {
+  it.each(formats)('has back-pressure: many entities as %s', async (format) => {
     // A hundred batches; of tables, which take a hundred times as long to lay out, five.
     const many = format === 'table' || format === 'cards' ? 500 : 10_000;
     const reader = new SlowReader();
@@ -140,7 +140,7 @@ describe('text that is written while it is made', () => {
     expect(sink.writes).toEqual(['ab']);
   });
 
-  it('is made no further than its reader has taken it', async () => {
+  it('is not made before its reader has read the earlier text', async () => {
     let made = 0;
     let ahead = 0;
     const reader = new SlowReader();

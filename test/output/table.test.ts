@@ -96,7 +96,7 @@ describe('a table', () => {
     expect(rows[1]?.trim()).toBe('internationalisation internationalisation…');
   });
 
-  it('is as narrow as what it holds, also in a narrow terminal', async () => {
+  it('is as narrow as its content, also in a narrow terminal', async () => {
     const table = ['list', 'leads', 'runs'].map((name) => memberColumn(name, { min: 4, max: 40 }));
     const layout = { ...memberLayout(['list', 'leads', 'runs']), table: () => table };
     for (const width of [40, 200]) {
@@ -123,7 +123,7 @@ describe('a table', () => {
     ]);
   });
 
-  it('gives what was seen its room before what may come, and running text the rest', async () => {
+  it('gives width to cells of the first rows before later rows, and the rest to running text', async () => {
     const [first = ''] = (
       await shown([{ id: '1', bio: 'x', url: 'https://github.example/mayapemberton' }], {
         layout: memberLayout(['id', 'bio', 'url']),
@@ -153,9 +153,9 @@ describe('a table', () => {
     expect(other?.indexOf('d')).toBe(one?.indexOf('description'));
   });
 
-  it('of nothing is nothing', async () => expect(await shown([])).toBe(''));
+  it('without records is empty', async () => expect(await shown([])).toBe(''));
 
-  it('shows what was paid for: enrich fields before the description, and cards when a row can not hold them', async () => {
+  it('shows enrich fields before the description, and uses cards if they do not fit', async () => {
     const fields = ['headcount', 'stage', 'city', 'country', 'ceo'];
     const record = {
       ...entities[0],
@@ -194,7 +194,7 @@ describe('a table', () => {
     expect((await at(50))[0]).toBe('settings  ok');
   });
 
-  it('keeps IDs whole where a long text stands beside them', async () => {
+  it('keeps IDs whole beside a long text', async () => {
     const rows = [1, 2, 3, 4, 5].map((id) => ({ login: `user${id}`, id, bio: 'long '.repeat(50) }));
     const text = await shown(
       rows.map((row) => ({ ...row, id: `123456789012345678${row.id}` })),
@@ -226,7 +226,7 @@ describe('a table', () => {
     expect(await shown([{ name: 'A', links }], { layout: memberLayout(['name', 'links']) })).toContain(links);
   });
 
-  it('of a list has what was bought behind the name, and the rest where there is room for it', async () => {
+  it('of a list has the answer after the name, and other columns if they fit', async () => {
     const own = memberLayout(['id', 'name', 'note', 'links']).columns;
     const [email, error] = memberLayout(['email', 'email_error']).columns as [Column, Column];
     const bought = [email, { ...error, inTable: 'spare' as const }];
@@ -252,7 +252,7 @@ describe('a table', () => {
     expect((await at(60)).slice(0, 3)).toEqual(['Ada Lovelace', `email: ${record.email}`, 'id: 7']);
   });
 
-  it('of a list gives a column that is left in the room that it was left in for, beside a long text', async () => {
+  it('of a list gives an optional column the width it was kept for, beside a long text', async () => {
     const own = memberLayout(['name', 'website']).columns;
     const bought = memberLayout(['research']).columns;
     const layout = { columns: [...own, ...bought], table: () => listTable(plainTable(own), bought) };
@@ -371,7 +371,7 @@ describe('a table', () => {
 });
 
 describe('a single answer', () => {
-  it('is cut where nobody reads on, and says so', async () => {
+  it('is cut after the maximum number of lines, and says so', async () => {
     const layout = memberLayout(['text', 'lines', 'list', 'unseen', 'number']);
     const answer = {
       text: 'e\u0301 漢 word '.repeat(200_000),
@@ -460,7 +460,7 @@ describe('no line is wider than the terminal', () => {
           if (shape === 'single' && width < 20) return;
           const mustBeTable = mustFit && width > 1;
           for (const line of (await shown(records, { layout, width, shape, mustBeTable })).split('\n')) {
-            // Only an address that stands alone is left for the terminal to wrap.
+            // Only a single address is left for the terminal to wrap.
             if (!addresses.some((one) => line === one || line === one.replace(/^https:\/\//, ''))) {
               expect(cellWidth(line), JSON.stringify(line)).toBeLessThanOrEqual(width);
             }

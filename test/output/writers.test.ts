@@ -28,7 +28,7 @@ describe('JSONL', () => {
     );
   });
 
-  it('of nothing is nothing', async () => expect((await written('jsonl', list)).writes).toEqual([]));
+  it('without records is empty', async () => expect((await written('jsonl', list)).writes).toEqual([]));
 });
 
 describe('JSON', () => {

@@ -8,6 +8,6 @@ it.each([
   [['name', 'descriptions_of', 'x', 'y'], 'name and 3 more'],
   [['a'.repeat(50), 'b'], `${'a'.repeat(40)}… and 1 more`],
   [[], ''],
-])('%j is listed with whole names', (names, text) => {
+])('%j is shortened by whole names', (names, text) => {
   expect(listed(names, 20)).toBe(text);
 });

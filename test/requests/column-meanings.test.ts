@@ -83,7 +83,7 @@ it.each([
   ['a person in two columns, as in Spain', 'Nombre|Apellidos', 'Nombre|Apellidos'],
   ['a company', 'Id|Account Name|City', 'Account Name'],
   ['nothing', 'Id|City', ''],
-])('the name of a lead stands in the columns of %s', (_, columns, expected) => {
+])('the name of a lead is in the columns of %s', (_, columns, expected) => {
   expect(nameColumnsOf(columns.split('|')).join('|')).toBe(expected);
 });
 

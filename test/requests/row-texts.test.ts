@@ -22,7 +22,7 @@ describe('the identity of a record', () => {
     [{ Name: '#N/A', Website: '#REF!' }, ''],
     [{ Nombre: 'Ada', Apellidos: 'Example', Cargo: 'CTO', Empresa: 'Acme' }, 'Ada Example, CTO, Acme'],
     [{ Name: 'Ada Example', 'First Name': 'Ada', 'Last Name': 'Example' }, 'Ada Example'],
-    // The two parts of a name stand beside the name of their company.
+    // The two parts of a name are next to the name of the company.
     [{ Name: 'Acme', 'First Name': 'Ada', 'Last Name': 'Example' }, 'Ada Example, Acme'],
     [{ Company: 'Acme', Domain: 'acme.example', Title: 'About us', City: 'Oslo' }, 'Acme (acme.example)'],
     [{ company_name: 'Acme', city: 'Oslo' }, 'Acme, Oslo'],

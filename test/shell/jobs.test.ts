@@ -8,7 +8,7 @@ import { needs } from '../helpers/parts.ts';
 import { bareEnvironment, command, pointedAt, type Result, temporaryFolder } from '../helpers/run.ts';
 import { startAgent } from '../mcp/agent.ts';
 
-/** The jobs of docs/jobs.md, run as they stand, with the address of a local service. */
+/** The jobs of docs/jobs.md, run unchanged, with the address of a local service. */
 const text = readFileSync(join(import.meta.dirname, '../../docs/jobs.md'), 'utf8');
 const blocksOf = (language: string): string[] =>
   [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(
@@ -99,7 +99,7 @@ it('a key in quotes keeps its dollar sign', async () => {
   expect(await run(`${file}\necho "$LEADPIPE_API_KEY"`)).toMatchObject({ stdout: 'a$b\n' });
 });
 
-it('the files for the imports of other programs have the headers that they expect, and what stands under them', async () => {
+it('the files for the imports of other programs have the expected headers and the right cells', async () => {
   const { read, write, type } = await machine();
   write('people.csv', 'name;company\nJan van der Berg;Nordlicht Pay\n');
   expect(await type(`set -e\n${prices}${companies}${people}`)).toMatchObject({ code: 0, stdout: '' });

@@ -16,7 +16,7 @@ export interface Purchase {
   /** Of a task. */
   readonly id?: string;
   readonly credits: number;
-  /** What came whole over a connection that nobody broke: the leads, or the row. */
+  /** The leads or the row that arrived complete over an intact connection. */
   sent: readonly string[];
 }
 
@@ -302,7 +302,7 @@ export async function startCountingService(streamsCanBeFetched: boolean) {
     /** Whether somebody has read all leads of a task that are ready, and has asked for more since. */
     isWaitedFor: (objective: string) =>
       [...searches.values()].some((one) => one.objective === objective && one.looks > 0 && one.ready > 0),
-    /** Resolves when every connection is closed, and what came over it is carried out: whoever is gone buys nothing any more. */
+    /** Resolves when every connection is closed and its requests are done, so that dead processes buy nothing more. */
     async quiet() {
       while (sockets.size + underWay.size > 0) {
         const closed = [...sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve)));

@@ -10,7 +10,7 @@ import { live, type Told } from './story.ts';
 
 beforeAll(simulate);
 
-/** What random runs have found, as short as it can be told. */
+/** Faults that random runs have found, as short tests. */
 it('rows that another operation of a named run has bought are added to a file once', async () => {
   const service = await startCountingService(false);
   const { env, pathOf, read, write } = createMachine(service.url);
@@ -67,7 +67,7 @@ it('a search that is completed from what is stored adds its rows once, wherever 
   }
 }, 120_000);
 
-it('a list goes on with its own operation, also where a newer one of the same file had sent nothing when it was killed', async () => {
+it('a list resumes its own operation, even if a newer one of the same file was killed before it sent anything', async () => {
   const service = await startCountingService(false);
   for (let killAt = 1; ; killAt++) {
     const { env, pathOf, write } = createMachine(service.url);
@@ -106,7 +106,7 @@ it('runs that buy a lost answer again at the same time buy it once', async () =>
   expect({ paid: service.purchases.length, codes: codes.sort() }).toEqual({ paid: 2, codes: [0, 3, 3] });
 });
 
-it('a row whose answer was lost before the service had no room is sent again with its key, wherever it stands', async () => {
+it('a row whose answer was lost before the service had no room is sent again with its key, wherever it is in the list', async () => {
   const keys: string[] = [];
   const server = createServer((request, response) => {
     keys.push(String(request.headers['idempotency-key']));

@@ -13,7 +13,7 @@ export const listKinds = {
 } as const;
 export type ListKind = keyof typeof listKinds;
 
-/** Something a user wants done, with the same command until it is. */
+/** A job of a user, run with the same command until it is done. */
 export interface Order {
   readonly name: string;
   readonly kind: 'list' | 'search' | 'task run';
@@ -30,14 +30,14 @@ export interface Order {
   readonly unit: string;
   readonly concurrency: number;
   runs: number;
-  /** How many answers can have been under way when a run ended. */
+  /** Maximum number of answers that were pending when a run ended. */
   mayBeLost: number;
   isEdited: boolean;
   /** A run has said that its leads may be delivered again, since the disk did not take them. */
   mayRepeat: boolean;
   /** Whether its command was ever run. */
   operation: string | undefined;
-  /** So often more it is ordered again when it is done: of a search with --only-new. */
+  /** How often a search with --only-new is run again after it is done. */
   again: number;
   /** What was delivered when it was done before. */
   readonly delivered: Set<string>;
@@ -117,7 +117,7 @@ export interface OutputRow {
   readonly answer: string | undefined;
 }
 
-/** The rows of an output. Throws for one that is torn, and for a header that stands twice. */
+/** The rows of an output. Throws for one that is torn, and for a repeated header. */
 export function toRows(text: string, format: 'jsonl' | 'csv'): OutputRow[] {
   if (text === '') return [];
   const end = format === 'csv' ? '\r\n' : '\n';
@@ -146,7 +146,7 @@ export function toRows(text: string, format: 'jsonl' | 'csv'): OutputRow[] {
 
 export const read = (file: string): string => (existsSync(file) ? readFileSync(file, 'utf8') : '');
 
-/** What the row of an output is called that a row of the input has become. */
+/** The name of the output row for a row of the input. */
 export function nameOf(
   { list }: Order,
   { id, text }: { readonly id: string; readonly text: string },

@@ -13,12 +13,12 @@ import { type Simulated, type Start, startSimulated } from './simulated.ts';
 import type { Told } from './story.ts';
 
 /*
- * The life of a folder in which searches, tasks and lists of two state folders have their outputs. They are killed,
- * interrupted and cut, and meet in the same files. Only what is promised is known here: files, the parts beside them, exit
- * codes, what commands print, and what the service has sold.
+ * Simulates a folder with the outputs of searches, tasks and lists from two state folders. Runs are killed, interrupted and
+ * cut, and share files. Only what users can see is checked: files, temporary files, exit codes, printed messages, and what
+ * the service has sold.
  */
 
-/** Something a user wants in a file. All its rows begin with its name, so that everybody can tell whose they are. */
+/** A result that a user wants in a file. All its rows begin with its name, so that their origin is known. */
 interface Order {
   readonly name: string;
   readonly kind: 'search' | 'task' | 'list' | 'fetch';
@@ -88,7 +88,7 @@ const settings = {
   ...Object.fromEntries(Object.entries(prices).map(([kind, price]) => [`price.${kind}`, price])),
 };
 
-/** Lives through it as the seed says. Throws with the story of what went wrong. */
+/** Runs the simulation of a seed. Throws with the log of a failed one. */
 export async function liveWithOutputs(
   seed: string,
   runs: number,
@@ -361,7 +361,7 @@ const possible = [0, 3, 8, 75, 76, 130, 143];
 /** 2: others have written the file since, and `resume` asks for another one; nothing has arrived. 6: it is gone. */
 function checkExit({ isResumed, order: { name } }: Run, { code, stderr }: Result): void {
   if (/^\s+at /m.test(stderr)) fail('a stack trace');
-  // No two runs of a step are of one operation, and whoever was killed is dead.
+  // The runs of a step have different operations, and a killed process is dead.
   if (/is working on/.test(stderr)) fail(`${name} does not run beside another one`);
   if (code !== null && ![...possible, ...(isResumed ? [2, 6] : [])].includes(code))
     fail(`${name} ended with ${code}`);
@@ -541,7 +541,7 @@ function checkWhole({ service }: World, { order, result }: Ended, rows: readonly
     fail(`${name}: not all leads are there`);
 }
 
-/** Nobody touches the part of another, and nothing is left of what has ended. */
+/** No run touches the temporary file of another, and runs that have ended leave none. */
 function checkParts(
   { folder, outputs, parts }: World,
   names: readonly string[],
@@ -572,7 +572,7 @@ function checkParts(
     // One that was made right before a kill, before anything was sent, is empty, and stays until its operation is pruned.
     if (isLeft && part.bytes.length > 0)
       fail(`${name} is left, and ${[...part.owners].map((one) => one.name).join(', ')} has ended`);
-    // Whoever is interrupted says where the rows are.
+    // An interrupted run says where its rows are.
     const run = runs.find(({ order }) => part.owners.has(order) && part.owners.size === 1);
     const isStopped = run?.order.kind !== 'fetch' && [3, 130, 143].includes(run?.result.code ?? 0);
     const output = outputs.find((one) => isPartOf(name, one));
@@ -582,7 +582,7 @@ function checkParts(
   }
 }
 
-/** What was kept is kept, and what has arrived since too: in a file, a part, or the history. */
+/** Earlier and new rows are still there: in a file, a temporary file, or the history. */
 async function checkKept(world: World, order: Order, runs: readonly Ended[], before: number): Promise<void> {
   const { envs, files, parts, service } = world;
   const { hasEnded, isStored, kind, name, operation, state } = order;

@@ -121,7 +121,7 @@ class Machine {
     this.onDeath();
   }
 
-  /** What it had under way is done or not, and its files are closed, before anybody is told that it is gone. */
+  /** Its pending calls are finished or not, and its files are closed, before others learn that it has died. */
   async settle(): Promise<void> {
     while (this.underWay.size > 0) await Promise.allSettled(this.underWay);
     for (const one of this.opened) {
@@ -180,7 +180,7 @@ export function startSimulated(start: Start): Simulated {
       },
     }),
   );
-  // What a dead one comes to is nobody's business.
+  // The result of a dead process is ignored.
   const over = run.then((result) => (machine.isDead ? died : result));
   const ended = Promise.race([died, over]).finally(() => {
     alive.delete(machine.pid);
@@ -255,7 +255,7 @@ function changing(original: Call, name: string, half = (_self: unknown, _args: u
   };
 }
 
-/** A change that is made at once. A dead process takes it for made, which is nobody's business any more. */
+/** A change that is made at once. A dead process believes that it was made, which no longer matters. */
 function changingAtOnce(
   original: Call,
   name: string,

@@ -51,11 +51,11 @@ interface World {
 
 const mostOpen = 4;
 const hourMs = 3_600_000;
-/** So many runs in peace bring an order to its end. */
+/** Maximum runs without faults until a job is done. */
 const calmRuns = 3;
 const disturbedRuns = 7;
 
-/** Lives through a machine's life: orders, faults and edits as the seed says. Throws with the story of what went wrong. */
+/** Simulates a machine: jobs, faults and edits of a seed. Throws with the log of a failed simulation. */
 export async function live(seed: string, runs: number, realShare: number, told: Told): Promise<void> {
   const random = createRandom(seed);
   const service = await startCountingService(random() < 0.5);
@@ -168,10 +168,10 @@ function newOrders(world: World): Order[] {
 }
 
 const isNamed = (order: Order): boolean => has(order, '--run');
-/** Whether every run of it is bought anew. */
+/** Whether every run of it is a new purchase. */
 const isForgotten = (order: Order): boolean => order.output === undefined && !isNamed(order);
 
-/** Of two that are forgotten nobody could tell who has bought what, and two that add the same add it twice. */
+/** With two runs without history it is unknown which has bought what, and two that add the same rows add them twice. */
 const isTold = (order: Order): boolean =>
   !isForgotten(order) && (!order.isAppended || has(order, '--only-new'));
 
@@ -299,7 +299,7 @@ async function runTogether(
     const ending = `${order.kind} ${result.code ?? 'killed'}`;
     told.endings.set(ending, (told.endings.get(ending) ?? 0) + 1);
     // Others are named too: whose rows were set aside, for one.
-    // One that was killed may have begun another, of which nobody knows the ID.
+    // A killed run may have begun another operation, whose ID is unknown.
     const named = /(?:operation|Resuming) (op_[0-9a-v]+)/.exec(result.stderr)?.[1];
     order.operation = named ?? (result.code === null ? undefined : order.operation);
     if (result.code !== 0) order.mayBeLost += order.concurrency;

@@ -75,7 +75,7 @@ const enriched = leads.slice(0, 3).map((lead) => ({
   },
 }));
 
-/** What the interface leaves open: scores in words, links of any kind and form, long names, nothing to say about a lead. */
+/** Values that the interface leaves open: scores in words, links of any kind and form, long names, empty descriptions. */
 const unlike = [
   {
     name: 'The Society for the Promotion of Seed-Stage Financial Technology in Berlin and Brandenburg e. V.',

@@ -11,7 +11,7 @@ import { screenOf } from '../helpers/screen.ts';
 import { writeSettings } from '../helpers/settings.ts';
 import { settled } from './settled.ts';
 
-/** What is asked on a terminal before it is bought again, in the words of `resume`, and what an answer does. */
+/** The question on a terminal before something is bought again, in the words of `resume`, and the effect of each answer. */
 
 const price = { 'price.contact.email': 5 };
 const list = 'contact email --input rows.csv';
@@ -19,7 +19,7 @@ const rows = 'objective\nAda\nBo\nCy\n';
 /** Behind the last word of a question. */
 const asks = /\[y\/N\] \S*$/;
 
-/** The question on a screen of this width, as one line; it must stand there whole. */
+/** The question on a screen of this width, as one line. It must not be cut. */
 async function questionOf(transcript: string, columns: number): Promise<string> {
   const { text } = await screenOf(transcript, columns);
   expect(text).not.toContain('↪');
@@ -127,7 +127,7 @@ describe.skipIf(!needs('script', 'stty'))('what was bought before', () => {
     }
   });
 
-  it('is not asked about by --yes, nor behind what is wanted again', async () => {
+  it('is not asked with --yes, --only-new, --run, --local or standard input', async () => {
     const server = await startSearchServer(() => searchFrames([['{"name":"A"}']]));
     const there = createMachine(server.url);
     const run = async (machine: Machine, line: string, redirect = '') => {
@@ -147,7 +147,7 @@ describe.skipIf(!needs('script', 'stty'))('what was bought before', () => {
     expect(service.charged.size).toBe(3 + 6 + 3);
   });
 
-  it('is told in one line where no person is there, and bought; -q silences that', async () => {
+  it('prints one line without a terminal, and buys; -q silences the line', async () => {
     await at.run(list);
     const again = await at.run(list);
     expect(again.stderr.split('\n')[0]).toMatch(

@@ -17,7 +17,7 @@ interface Screenplay {
 
 const noService = { LEADPIPE_BASE_URL: '', LEADPIPE_API_KEY: '' };
 
-/** What a user sees: each is looked at by a person when it changes. `npx vitest run test/terminal -u` writes them anew. */
+/** Screens as a user sees them; a person checks each change. `npx vitest run test/terminal -u` writes them again. */
 const screenplays: readonly Screenplay[] = [
   { name: 'search', line: 'search company fintech', widths: [20, 60, 80, 120, 200] },
   { name: 'search-unlike', line: 'search company unlike', widths: [60, 70, 80, 120] },

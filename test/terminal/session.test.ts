@@ -100,7 +100,7 @@ describe.skipIf(!hasParts)('the session that docs/session.md shows', () => {
       // Where the terminal went on in the next line.
       .replaceAll('\n↪', '')
       .replaceAll(home, '/home/you')
-      // The port that it has when nobody chooses one.
+      // The default port.
       .replaceAll(url, 'http://127.0.0.1:4010')
       .replace(/ \/\S*…$/gm, ' /home/you/found…')
       .replace(/^\d+\$ /gm, '$ ')

@@ -62,7 +62,7 @@ describe.skipIf(!needs('script', 'stty'))('the line that says what is going on',
     expect(transcript.slice(0, index)).toMatch(RegExp(`${frames}[\\s\\S]*\\r\\x1b\\[K`));
     expect(transcript.slice(index)).not.toMatch(RegExp(frames));
     const { text } = await screenOf(settled(transcript), 80);
-    // The closing lines stand behind the last byte.
+    // The closing lines come after the last byte.
     if (redirect === '') expect(text).toMatch(/\n\]\n\n2 leads · limit reached · [^\n]+\n[^\n]+\noperation /);
   });
 

@@ -31,7 +31,7 @@ describe('the key is masked', () => {
     ).toBeTruthy();
   });
 
-  it('and what stands around it stays', () => {
+  it('and the text around it stays', () => {
     expect(mask(`no key ${key}.`)).toBe('no key [API key].');
     expect(mask(`{"a":"${key}","b":"50%","c":"\\u0041\\/"}`)).toBe(
       '{"a":"[API key]","b":"50%","c":"\\u0041\\/"}',
@@ -121,7 +121,7 @@ describe('any key', () => {
         const [front, back] = [before, after].map(([text, times]) => text.repeat(times));
         const text = `${first.join('')}${front}${some.join('')}${back}`;
         const bytes = Buffer.from(text);
-        // Among the keys that stand before the last filler.
+        // Among the keys before the last filler.
         const cut = Math.max(0, bytes.length - Buffer.byteLength(back ?? '') - at);
         async function* pieces() {
           yield* [bytes.subarray(0, cut), bytes.subarray(cut)];

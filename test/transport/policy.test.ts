@@ -7,8 +7,7 @@ import { RequestError } from '../../src/transport/request-error.ts';
 import { toTimeLimits } from '../../src/transport/time-limits.ts';
 
 /**
- * How often it is sent again, by column: G, C, P, X and S of the matrix; the exit codes of G, of C, and of what is paid; then what that
- * may have cost.
+ * Number of retries, by column of the matrix (G, C, P, X, S); exit codes of G, of C and of paid requests; whether it may have been charged.
  */
 const matrix: readonly [fault: Fault, again: readonly number[], exits: readonly number[], charged: string][] =
   [

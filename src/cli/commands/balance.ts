@@ -4,7 +4,7 @@ import { countOf, plural } from '../../operations/wording.ts';
 import { defineCommand } from '../command.ts';
 import { withConnection } from '../connect.ts';
 import { freeOutcomes } from '../exit-codes.ts';
-import { tellUsedToday } from '../messages/used-today.ts';
+import { printUsedToday } from '../messages/used-today.ts';
 import { numberIn, option } from '../options/option-builders.ts';
 import type { RecordOptions } from '../options/record-options.ts';
 import { anyCredits, type ConnectionOptions } from '../options/shared-options.ts';
@@ -41,7 +41,7 @@ export const createCommand = defineCommand({
         return { ...balance, settings };
       }),
     );
-    if (!options.local) await tellUsedToday(context, options, answer.settings);
+    if (!options.local) await printUsedToday(context, options, answer.settings);
     const available = answer.value.available_credits;
     if (options.require === undefined || available >= options.require) return;
     throw new LeadpipeError(

@@ -18,7 +18,7 @@ import { optionsBelow, optionsOf, takesValue } from '../options/leading.ts';
 import { argumentOf } from '../options/option-builders.ts';
 import { findPackageFile } from '../package-file.ts';
 
-/** The shells, with the ends of the names of their scripts. */
+/** The shells, with the file extensions of their scripts. */
 const scripts = { bash: 'bash', zsh: 'zsh', fish: 'fish', powershell: 'ps1' } as const;
 
 type Shell = keyof typeof scripts;
@@ -27,15 +27,14 @@ const shells = Object.keys(scripts) as Shell[];
 
 type Candidate = readonly [value: string, meaning: string];
 
-/** Values that this machine knows, or that the shell completes (files). They have the names of the arguments and options that take them. */
+/** Kinds of values found on this machine, or completed by the shell (files). A kind is named like the placeholder that takes it. */
 const knownKinds = ['file', 'profile', 'leads-search-id', 'list', 'operation-id'] as const;
 type KnownKind = (typeof knownKinds)[number];
 
 /**
- * The constructor of a command that completes the command lines of this program, whose `createProgram` loads the command that the
- * words are about. The script of each shell (completions/leadpipe.*) asks leadpipe itself, so that none goes stale: `leadpipe
- * completion <shell> -- <what is typed>` answers with the line `words` and a candidate on each further line, or with `files`, where
- * the shell's own completion of files is wanted. An error answers nothing on stdout, and is not shown in the middle of the user's line.
+ * Creates the completion command. `createProgram` loads the command that is being typed. The shell scripts (completions/leadpipe.*) run
+ * `leadpipe completion <shell> -- <words>`, so they never go stale. It prints `words` and one candidate per line, or `files` if the shell
+ * should complete file names. An error prints nothing on stdout; the scripts hide stderr.
  */
 export function createCompletionOf(
   createProgram: (context: Context, words: readonly string[]) => Promise<Command>,
@@ -84,10 +83,10 @@ export function createCompletionOf(
   });
 }
 
-/** No one reads more after pressing Tab. */
+/** Maximum number of candidates from the history. */
 const newest = 50;
 
-/** The values of a kind that this machine knows; the shell completes files. Throws ConfigurationError, LocalIoError. */
+/** The values of a kind on this machine. Throws ConfigurationError, LocalIoError. */
 async function readCandidates(context: Context, kind: Exclude<KnownKind, 'file'>): Promise<Candidate[]> {
   const { config, state } = context.directories;
   switch (kind) {
@@ -124,14 +123,14 @@ async function readSome(context: Context, isMeant: (kind: string) => boolean): P
 }
 
 interface Completion {
-  /** What the word has before the value, such as `--format=`. */
+  /** The part of the word before the value, such as `--format=`. */
   readonly prefix?: string;
   readonly candidates: readonly Candidate[] | KnownKind;
 }
 
-/** Pure: everything that the last of the words can become, whatever it begins with. */
+/** Pure: all completions of the last word, not yet filtered by what is typed. */
 function toCompletion(program: Command, words: readonly string[]): Completion {
-  const { command, awaiting, operands, isAfterDashes, isHelp } = toPlace(program, words.slice(0, -1));
+  const { command, awaiting, operands, isAfterDashes, isHelp } = parseWords(program, words.slice(0, -1));
   const last = words.at(-1) ?? '';
   if (awaiting !== undefined) return valuesOf(awaiting, '', last);
   if (last.startsWith('-') && !isAfterDashes) {
@@ -148,14 +147,14 @@ function toCompletion(program: Command, words: readonly string[]): Completion {
   }
   const argument = command.registeredArguments[operands.length];
   if (isHelp || argument === undefined) return { candidates: [] };
-  // The values of this one argument depend on another: the name of the setting.
+  // The allowed values depend on the setting, the first argument.
   if (argument.name() === 'value')
     return { candidates: wordsOf(operands[0] ?? '').map((word) => toCandidate(word)) };
   return valuesOf(argument, '', last);
 }
 
-/** Where these words lead in the definitions. `awaiting` is the option whose value comes next. */
-function toPlace(program: Command, words: readonly string[]) {
+/** Follows the words through the command definitions. `awaiting` is the option whose value comes next. */
+function parseWords(program: Command, words: readonly string[]) {
   let command = program;
   let awaiting: Option | undefined;
   const operands: string[] = [];
@@ -181,7 +180,7 @@ function optionOf(command: Command, name: string): Option | undefined {
   );
 }
 
-/** The options that can stand here: before a command its own, and those that many commands share. */
+/** Options allowed here: its own; for a group also the shared options of its commands. */
 function visibleIn(command: Command): readonly Option[] {
   const own = optionsOf(command);
   const shared = command.commands.length === 0 ? [] : optionsBelow(command).filter(isShared);
@@ -208,7 +207,7 @@ function toReplies(
     // zsh puts -- before the meaning, even before an empty one.
     zsh: (value: string, meaning: string) => value.replace(/[\\:]/g, '\\$&') + (meaning && `:${meaning}`),
     fish: (value: string, meaning: string) => `${prefix}${value}\t${meaning}`,
-    // The others leave out themselves what does not begin with the word.
+    // The other shells filter by prefix themselves.
     powershell: (value: string, meaning: string) =>
       `${prefix}${value}`.startsWith(readLine('powershell', given).at(-1) ?? '')
         ? `${quotedForPowerShell(prefix + value)}\t${meaning}`
@@ -220,10 +219,10 @@ function toReplies(
     .filter((reply) => reply !== undefined);
 }
 
-/** Pure: the words after the name of the command, as its shell's script passes them. */
+/** Pure: the words after `leadpipe`, from the form in which the shell's script passes them. */
 function readLine(shell: Shell, typed: readonly string[]): readonly string[] {
   if (shell === 'bash') return readBashLine(typed).words;
-  // A word of nothing is passed as a space, and one in quotes with them.
+  // The script passes an empty word as a space, and a quoted word with its quotes.
   return shell === 'powershell' ? typed.with(-1, (typed.at(-1) ?? '').trim().replace(/^["']/, '')) : typed;
 }
 
@@ -232,8 +231,8 @@ function quotedForPowerShell(text: string): string {
 }
 
 /**
- * Pure: a line of bash up to the cursor. Bash passes words that are also cut at `breaks` (`=`, `:`), quoted as they were typed, and inserts
- * a reply in place of the last piece only, exactly as it is.
+ * Pure: parses a bash command line up to the cursor. Bash also splits words at `breaks` (`=`, `:`), keeps the quotes as typed, and inserts
+ * the reply verbatim in place of the last piece only.
  */
 export function readBashLine([line = '', breaks = '']: readonly string[]) {
   const words: string[] = [];
@@ -262,12 +261,12 @@ export function readBashLine([line = '', breaks = '']: readonly string[]) {
   return {
     /** The words after the name of the command. The last one is incomplete. */
     words: [...words.slice(1), last],
-    /** What bash must get to complete the last word to this value; undefined when the word can't become it. */
+    /** The text that completes the last word to this value; undefined if that is not possible. */
     reply: (value: string) => (value.startsWith(last) ? quoted(value.slice(pieceAt), quote) : undefined),
   };
 }
 
-/** Pure: a text for use inside this quote, or outside of any; undefined where that is not possible. */
+/** Pure: the text escaped for this quote character ('' for none); undefined if that is not possible. */
 function quoted(text: string, quote: string): string | undefined {
   if (quote === '"') return text.replace(/["\\$`]/g, '\\$&');
   if (quote === "'") return text.includes("'") ? undefined : text;

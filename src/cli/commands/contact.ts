@@ -5,11 +5,11 @@ import { contentOf } from '../../operations/kinds/kinds.ts';
 import { lookups } from '../../operations/kinds/layouts.ts';
 import { checkContactType } from '../../requests/lookups.ts';
 import { defineCommand } from '../command.ts';
-import { toNothingFound } from '../messages/closing-line.ts';
+import { toNothingFoundError } from '../messages/closing-line.ts';
 import { argumentOf } from '../options/option-builders.ts';
 import { createRowsOptions, identityByDefault, sourceOf, toRowsRemark } from '../options/rows-options.ts';
 import { exitStatusOption } from '../options/shared-options.ts';
-import { type LookupOptions, lookUp, ofLookups } from './lookup.ts';
+import { type LookupOptions, lookUp, lookupDefaults } from './lookup.ts';
 
 interface ContactOptions extends LookupOptions {
   readonly exitStatus?: true;
@@ -23,7 +23,7 @@ export const createCommand = defineCommand({
     new Argument('[objective]', 'who you look for, in your own words (- reads stdin, @file reads a file)'),
   ],
   options: [...createRowsOptions('email or phone'), exitStatusOption],
-  ...ofLookups,
+  ...lookupDefaults,
   examples: [
     'leadpipe contact email "CTO of Nordlicht Pay" --local',
     'leadpipe search person "CTOs in London" --limit 3 --local -o ctos.csv\nleadpipe contact email --input ctos.csv --local -o emails.csv',
@@ -50,6 +50,6 @@ export const createCommand = defineCommand({
       contentOf(answer) === undefined ? `${contact_type} not found` : `${contact_type} found`,
     );
     if (options.exitStatus && bought?.found === 0)
-      throw toNothingFound(bought.ids, options, `no ${contact_type} was found`);
+      throw toNothingFoundError(bought.ids, options, `no ${contact_type} was found`);
   },
 });

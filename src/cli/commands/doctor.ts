@@ -37,7 +37,7 @@ import { withOutput } from '../records/record-output.ts';
 
 const tones: Readonly<Record<string, Tone>> = { ok: 'green', warning: 'yellow', failure: 'red' };
 
-/** For people. What to do is printed below the table, in lines that can be copied. */
+/** For people. Fixes are printed below the table, so that they can be copied. */
 const doctorLayout: Layout = {
   ...memberLayout(['check', 'result', 'found', 'fix']),
   table: () => [
@@ -63,7 +63,7 @@ export const createCommand = defineCommand({
   async run(context, options: ConnectionOptions & RecordOptions) {
     const findings: Finding[] = [];
     const notes = createNotes(context, options);
-    /** Notes that would appear between two rows of the table. */
+    /** Notes, printed after the table instead of between its rows. */
     const held: string[] = [];
     const printed = { shape: 'list', layout: doctorLayout, settings: {} } as const;
     await withOutput(context, options, printed, async (output) => {
@@ -107,13 +107,13 @@ const failure = (outcome: Outcome, found: string, fix: string): Found => {
   return { result: 'failure', found, fix, outcome };
 };
 
-/** The failure as a command would report it. A stop and a bug are thrown. */
+/** The failure as a command would report it. Rethrows a signal or a bug. */
 function failureOf(error: unknown): Found {
   if (!(error instanceof LeadpipeError) || error instanceof StoppedError) throw error;
   return failure(error.outcome, error.message, toHint(error) ?? '');
 }
 
-/** If one of these fails, why the following can't be checked. */
+/** Why later checks are skipped, by the check that failed. */
 const obstacles: Readonly<Record<string, string>> = {
   settings: "the settings can't be read",
   address: 'there is no address',
@@ -137,7 +137,7 @@ async function* checkAll(context: Context, options: ConnectionOptions, say: (lin
   let baseUrl: URL | undefined;
   let target: (Target & { readonly profile: Profile }) | undefined;
   let proxy: string | undefined;
-  /** Why nothing more can be checked. */
+  /** Why the remaining checks are skipped. */
   let obstacle: string | undefined;
   let isKeyless = false;
   let answer: Awaited<ReturnType<typeof askService>> | undefined;
@@ -193,7 +193,7 @@ async function* checkAll(context: Context, options: ConnectionOptions, say: (lin
       if (baseUrl !== undefined) {
         try {
           const { apiKey } = await findKey(context, profile, baseUrl);
-          // Problems must be seen at once.
+          // No retries: a problem must show at once.
           const settings = { ...profile.settings, 'retry.attempts': 0 };
           target = { baseUrl, apiKey, profile: { ...profile, settings } };
         } catch (error) {
@@ -216,7 +216,7 @@ async function* checkAll(context: Context, options: ConnectionOptions, say: (lin
       if (answer === undefined) return skipped('the balance could not be read');
       const seconds = Math.round((clock.now().getTime() - Date.parse(answer.serverTime ?? '')) / 1000);
       if (Number.isNaN(seconds)) return skipped('the service sends no time');
-      if (Math.abs(seconds) <= maxSkew) return ok('the same as at the service');
+      if (Math.abs(seconds) <= maxSkew) return ok('same time as the service');
       const found = `${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} the service`;
       return warning(found, 'Set the clock of this machine, for example: timedatectl set-ntp true');
     },
@@ -251,10 +251,10 @@ function checkNode(version: string): Found {
   return failure('configuration', version, 'Install Node 20.18 or newer.');
 }
 
-/** Enough room for the leads of many searches. */
-const fewBytes = 50 * 1024 * 1024;
+/** Warn below this free disk space, enough for many searches. */
+const minFreeBytes = 50 * 1024 * 1024;
 
-/** Whether purchases can be recorded on this machine: without a record, nothing is bought. */
+/** Checks the state folder: without a record there, nothing is bought. */
 async function checkState(state: string): Promise<Found> {
   const change = 'set LEADPIPE_STATE_DIR to another folder.';
   try {
@@ -262,7 +262,7 @@ async function checkState(state: string): Promise<Found> {
     if (existing === state) await rm(await mkdtemp(join(state, 'doctor-')), { recursive: true });
     else await access(existing, constants.W_OK);
     const { bavail, bsize } = await statfs(existing);
-    if (bavail * bsize < fewBytes) {
+    if (bavail * bsize < minFreeBytes) {
       const found = `${state}: only ${Math.floor((bavail * bsize) / 1024 / 1024)} MiB of disk space is free`;
       return warning(found, `Free some space, or ${change}`);
     }
@@ -299,7 +299,7 @@ async function checkName(baseUrl: URL | undefined, proxy: string | undefined): P
 }
 
 /**
- * The balance and, if the key may not search, the reason: a key that may search gets "not found" for an invented task. Nothing else is
+ * The balance and, if the key may not search, the error. Test: the status of an invented task is "not found" if it may. No other check is
  * free.
  */
 async function askService({ signal }: Context, { client }: Connection) {

@@ -7,7 +7,7 @@ import { defineCommand } from '../command.ts';
 import { readTextFile } from '../options/inputs.ts';
 import { collect, option, under } from '../options/option-builders.ts';
 import { createRowsOptions, identityByDefault, sourceOf, toRowsRemark } from '../options/rows-options.ts';
-import { type LookupOptions, lookUp, ofLookups } from './lookup.ts';
+import { type LookupOptions, lookUp, lookupDefaults } from './lookup.ts';
 
 interface EnrichOptions extends LookupOptions {
   readonly schema?: string;
@@ -34,7 +34,7 @@ export const createCommand = defineCommand({
     ]),
     ...createRowsOptions('enrich'),
   ],
-  ...ofLookups,
+  ...lookupDefaults,
   examples: [
     'leadpipe enrich "Nordlicht Pay, Berlin" --field headcount:integer --local',
     'leadpipe search company fintech --limit 3 --local -o fintechs.csv\nleadpipe enrich --input fintechs.csv --field city --local -o cities.csv',
@@ -67,7 +67,7 @@ export const createCommand = defineCommand({
 
 async function readSchema(context: Context, { schema, field }: EnrichOptions): Promise<unknown> {
   if (schema !== undefined) {
-    // The @ that other options have for files is allowed here, too.
+    // Other options take files as @file, so @ is accepted here, too.
     const file = schema.replace(/^@/, '');
     return parseSchema(await readTextFile(context, file, '--schema'), `--schema: ${file}`);
   }

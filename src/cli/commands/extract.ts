@@ -8,7 +8,7 @@ import { createNotes } from '../messages/status-line.ts';
 import { inputNames, readTextArgument } from '../options/inputs.ts';
 import { argumentOf, numberIn, option, under } from '../options/option-builders.ts';
 import { createRowsOptions, sourceOf } from '../options/rows-options.ts';
-import { type LookupOptions, lookUp, ofLookups } from './lookup.ts';
+import { type LookupOptions, lookUp, lookupDefaults } from './lookup.ts';
 
 interface ExtractOptions extends LookupOptions {
   readonly instruction?: string;
@@ -19,7 +19,7 @@ const { extractLimit } = limits;
 
 export const createCommand = defineCommand({
   name: 'extract',
-  description: 'Lists followers, stargazers or contributors, or what a web page lists.',
+  description: 'Lists followers, stargazers or contributors, or the items of a list on a web page.',
   arguments: [
     argumentOf('<type>', extractionTypes),
     new Argument(
@@ -39,7 +39,7 @@ export const createCommand = defineCommand({
     ]),
     ...createRowsOptions(),
   ],
-  ...ofLookups,
+  ...lookupDefaults,
   examples: [
     'leadpipe extract github_repo_stargazers acme/rocket --limit 50 --local',
     'printf "%s\\n" acme/rocket acme/anvil |\n  leadpipe extract github_repo_stargazers --input - --local -o stars.csv',

@@ -7,8 +7,8 @@ import { shellWord } from '../messages/quoted.ts';
 import { isInput } from '../options/inputs.ts';
 
 /**
- * Asks on a terminal about an argument that looks like a forgotten `--input`: the name of a file that is there, or an `@file` in which a table
- * stands. Throws UsageError elsewhere, and where it was one: its name, or all of its rows, would be bought as one text.
+ * Checks for a forgotten `--input`: an argument that names an existing file, or an `@file` that contains a table. Asks on a terminal. Elsewhere,
+ * or after a no, throws UsageError: the name, or the whole file, would be bought as one text.
  */
 export async function checkNotForgotten(context: Context, argument: string, what: string): Promise<void> {
   const file = argument.replace(/^@/, '');
@@ -27,7 +27,7 @@ export async function checkNotForgotten(context: Context, argument: string, what
   );
 }
 
-/** A file that can't be read as a list is a text. So is a single object. */
+/** False for a file that can't be read as a list, and for a single JSON object: both are texts. */
 async function hasTable(file: string): Promise<boolean> {
   const { openInput } = await import('../../requests/rows.ts');
   try {
@@ -41,15 +41,15 @@ async function hasTable(file: string): Promise<boolean> {
     if (columns !== undefined) return columns.length > 1 || extname(file) !== '';
     let count = 0;
     for await (const { record } of rows) if (record !== undefined && ++count > 1) break;
-    return count > 1 && (await isNoObject(file));
+    return count > 1 && (await isNotSingleObject(file));
   } catch (error) {
     if (error instanceof LeadpipeError) return false;
     throw error;
   }
 }
 
-/** Whether a file of JSON is something else than one object, which may be a context. */
-async function isNoObject(file: string): Promise<boolean> {
+/** False for a file with a single JSON object, which may be an entity context. */
+async function isNotSingleObject(file: string): Promise<boolean> {
   const [{ readNamedFile }, { isJson }] = await Promise.all([
     import('../options/inputs.ts'),
     import('../../json/valid.ts'),

@@ -16,15 +16,15 @@ import { checkNotForgotten } from './forgotten-input.ts';
 
 export interface LookupOptions extends PurchaseOptions, RowsOptions {}
 
-/** What all commands have in common that buy an answer, or a list of them. */
-export const ofLookups = {
+/** Shared by the commands that buy one answer or a list of answers. */
+export const lookupDefaults = {
   takes: ['records', 'paid', 'connection'],
   outcomes: [...paidOutcomes, 'partial'],
 } as const;
 
 /**
- * Buys an answer for the argument or, with --input, one for each row, and prints what came. `asking` is shown meanwhile; `toSummary` says in a
- * few words what one answer brought. Returns how many answers found something; undefined after --dry-run.
+ * Buys an answer for the argument or, with --input, for each row, and prints it. `asking` is the label while waiting; `toSummary` sums up one
+ * answer. Returns the number of answers with a result; undefined after --dry-run.
  */
 export async function lookUp(
   context: Context,
@@ -54,7 +54,7 @@ async function readArgument(context: Context, { field }: ListOf, argument: strin
   return await readTextArgument(context, inputNames[field], argument);
 }
 
-/** What was bought, with a way to finish the report about it. */
+/** A purchase, with the function that prints its closing lines. */
 interface Bill extends Bought {
   readonly notes: Notes;
   /** Prints the last lines on stderr: the result, and the IDs. */

@@ -15,23 +15,23 @@ export const createCommand = defineCommand({
   async run({ stdout, env, signal }) {
     const path = await findPackageFile('dist', stdout.isTerminal ? 'leadpipe.txt' : 'leadpipe.1');
     const page = await readFile(path, 'utf8');
-    if (!stdout.isTerminal || !(await wasPaged(page, env, signal))) stdout.stream.write(page);
+    if (!stdout.isTerminal || !(await showInPager(page, env, signal))) stdout.stream.write(page);
   },
 });
 
-/** Whether a pager showed the page. It reports its own errors, and ends when the reader wants. */
-async function wasPaged(page: string, env: Context['env'], signal: AbortSignal): Promise<boolean> {
+/** Shows the page in a pager; false if there is no pager. The pager reports its own errors. */
+async function showInPager(page: string, env: Context['env'], signal: AbortSignal): Promise<boolean> {
   const pager = spawn(env.PAGER || 'less', {
     shell: true,
     stdio: ['pipe', 'inherit', 'ignore'],
-    // As git does: a page that fits on the screen stays there.
+    // As in git: a page that fits on the screen is printed without paging.
     env: { LESS: 'FRX', ...env },
     signal,
   });
-  // A reader may leave early.
+  // The pager may close its input early.
   pager.stdin.on('error', () => {}).end(page);
   const [code] = await once(pager, 'close').catch(() => [127]);
   if (signal.aborted) throw new LeadpipeError(stoppedBy(signal), 'stopped');
-  // With these codes, a shell reports a program that does not exist, or can't be run.
+  // Exit codes of a shell: 127 not found, 126 not executable.
   return code !== 127 && code !== 126;
 }

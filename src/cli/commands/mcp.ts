@@ -28,15 +28,15 @@ export const createCommand = defineCommand({
   description: 'Serves agents: a Model Context Protocol server on standard input and output.',
   options: under('What agents may do:', [
     createMaxCreditsOption(
-      'the most that the session may cost; what has no price (settings price.*) is refused',
+      'maximum credits per session; purchases without a price (settings price.*) are refused',
     ),
     new Option(
       '--confirm',
-      'ask the person before each purchase; without a client that can ask, nothing is bought',
+      'ask the person before each purchase; if the client cannot ask, nothing is bought',
     ),
     withFacts(
       new Option('--files <folder>', "the folder where agents may create files; they can't overwrite any"),
-      { defaultText: 'the working directory' },
+      { defaultText: 'the current directory' },
     ),
   ]),
   takes: ['server'],
@@ -55,10 +55,10 @@ export const createCommand = defineCommand({
   async run(context, given: McpCommandOptions) {
     context.run.isServer = true;
     const { say } = createNotes(context, given);
-    // Agents have a pipe there.
+    // Agents use a pipe, so this is a person.
     if (context.stdin.isTerminal && !given.quiet) {
       const { stream, columns } = context.stderr;
-      // What is pasted is not broken.
+      // Lines to be pasted are not wrapped.
       const lines = toSetup(given).flatMap((line) =>
         line.startsWith(' ') ? line : wrapMessage(line, columns),
       );
@@ -66,7 +66,7 @@ export const createCommand = defineCommand({
     }
     const { confirm = false, files, local, maxCredits, profile } = given;
     if (files !== undefined && !(await stat(files).catch(() => undefined))?.isDirectory())
-      throw new UsageError(`--files: there is no folder ${files}`, 'Make it, or name another.');
+      throw new UsageError(`--files: there is no folder ${files}`, 'Create it, or name another folder.');
     // If the settings can't be read, each call reports it.
     const { settings } = await readProfile(context, profile).catch(() => ({ settings: {} }));
     const { connect, close } = createConnect(context, given);
@@ -85,7 +85,7 @@ export const createCommand = defineCommand({
   },
 });
 
-/** What a person is told who starts the server by hand: the lines that make agents start it, as they are pasted. */
+/** For a person who starts the server by hand: the lines to paste into the settings of each agent. */
 function toSetup({ local, maxCredits = 200, profile }: McpCommandOptions): string[] {
   const args = [
     'mcp',
@@ -95,7 +95,7 @@ function toSetup({ local, maxCredits = 200, profile }: McpCommandOptions): strin
   ];
   const server = { command: 'leadpipe', args };
   const settings = JSON.stringify({ mcpServers: { leadpipe: server } });
-  // A line for each, alone, so that it can be copied whole.
+  // Each command is on a line of its own, so that it can be copied.
   return [
     "Waiting for an agent on standard input. You don't start this yourself: your AI program does. To set it up, use one of these:",
     'Claude Code:',
@@ -110,17 +110,17 @@ function toSetup({ local, maxCredits = 200, profile }: McpCommandOptions): strin
   ];
 }
 
-/** Names of files that nothing reads by itself: no hidden file, no other folder, and no Markdown, which agents take for instructions. */
+/** Safe file names: not hidden, in no other folder, and not Markdown, which agents read as instructions. */
 const savable = /^[\p{L}\p{N}_][\p{L}\p{N}_ .-]{0,200}\.(?:csv|jsonl|json|xlsx)$/iu;
 
 function createSave(context: Context, folder: string): McpOptions['save'] {
   return async (name, intent, records) => {
     const ends = '.csv, .jsonl, .json or .xlsx';
     if (!savable.test(name))
-      throw new UsageError(`output is the name of a file, without a folder, that ends with ${ends}`);
+      throw new UsageError(`output must be a file name without a folder, ending with ${ends}`);
     const output = resolve(folder, name);
     if (await lstat(output).catch(() => undefined)) {
-      throw new UsageError(`${name} is there already`, 'Choose another name.');
+      throw new UsageError(`${name} already exists`, 'Choose another name.');
     }
     const [{ withOutput }, { foundLayout }, { storedAs }] = await Promise.all([
       import('../records/record-output.ts'),
@@ -138,8 +138,8 @@ function createSave(context: Context, folder: string): McpOptions['save'] {
 }
 
 /**
- * Opens a connection for each call, so that a key that is stored while the server runs is found. The local service takes too long to start
- * for that, so it stays for all calls.
+ * Opens a connection for each call, so that a key stored in the meantime is found. The local service starts too slowly for this, so all calls
+ * share one.
  */
 function createConnect(context: Context, given: McpCommandOptions) {
   let end = (): void => {};
@@ -149,7 +149,7 @@ function createConnect(context: Context, given: McpCommandOptions) {
   let local: Promise<Connection> | undefined;
   let ended: Promise<void> | undefined;
   const connect: McpOptions['connect'] = async (work) => {
-    // Loaded when it is needed: a client is waiting for the first answer.
+    // Loaded late, so that the server starts faster.
     const { withConnection } = await import('../connect.ts');
     if (!given.local) return await withConnection(context, given, work);
     local ??= new Promise((resolve, reject) => {

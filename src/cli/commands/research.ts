@@ -5,7 +5,7 @@ import { lookups } from '../../operations/kinds/layouts.ts';
 import { countOf } from '../../operations/wording.ts';
 import { defineCommand } from '../command.ts';
 import { createRowsOptions, sourceOf, toRowsRemark } from '../options/rows-options.ts';
-import { type LookupOptions, lookUp, ofLookups } from './lookup.ts';
+import { type LookupOptions, lookUp, lookupDefaults } from './lookup.ts';
 
 export const createCommand = defineCommand({
   name: 'research',
@@ -13,7 +13,7 @@ export const createCommand = defineCommand({
     'Answers a question from the web and names the sources. With --input, it answers many. An answer can take 15 minutes.',
   arguments: [new Argument('[query]', 'the question (- reads stdin, @file reads a file)')],
   options: createRowsOptions('research'),
-  ...ofLookups,
+  ...lookupDefaults,
   examples: [
     'leadpipe research "Which fintech companies are in Berlin?" --local',
     'echo "Who founded Nordlicht Pay?" > questions.txt\nleadpipe research --input questions.txt --local -o answers.jsonl',

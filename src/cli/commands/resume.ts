@@ -45,7 +45,7 @@ type Resumed = Pick<Shown, 'earlier' | 'reader'>;
 export const createCommand = defineCommand({
   name: 'resume',
   description:
-    'Resumes a search, a task or a list (--input) that was interrupted: the latest one, or the one that you name. Only the rest is bought, and everything goes into the file that was started.',
+    'Resumes a search, a task or a list (--input) that was interrupted: the latest one, or the one that you name. Only the rest is bought, and all results go into the original file.',
   arguments: [
     new Argument(
       '[operation-id]',
@@ -53,10 +53,8 @@ export const createCommand = defineCommand({
     ).argParser(toId),
   ],
   options: [
-    new Option('--yes', 'buy the rest without a question; it is only asked on a terminal'),
-    createMaxCreditsOption(
-      'do not start if the rest could cost more than n credits; for a list, if all of it could',
-    ),
+    new Option('--yes', 'buy the rest without asking (only a terminal asks)'),
+    createMaxCreditsOption('do not start if the rest (of a list: all of it) could cost more than n credits'),
     firstOption,
     retryUnknownOption,
     ...waitingOptions,
@@ -83,13 +81,13 @@ async function runResume(context: Context, given: string | undefined, options: R
       : await readKnown(context, given, reader.journals);
   if (operation === undefined) return;
   checkNotDropped(operation);
-  // A search in doubt may have leads that its journal has not counted.
+  // A search with an unknown outcome may have more stored leads than its journal counts.
   const mayResume = operation.resumes !== 'no' || (operation.isSearch && operation.isInDoubt);
   if (!mayResume) throw await toUnresumable(operation);
   await resume(context, operation, options, reader);
 }
 
-/** The latest unfinished operation; undefined where there is none. Throws where one can't be read: it may be the one that is meant. */
+/** The latest unfinished operation, or undefined. If only damaged ones are found, throws the first error: the user may mean that one. */
 async function findLatest(
   context: Context,
   options: ResumeOptions,
@@ -120,21 +118,21 @@ async function findLatest(
     ? 'without --local there is: leadpipe resume'
     : 'with --local there is: leadpipe resume --local';
   say(`There is nothing to resume${isElsewhere ? `; ${other}` : '.'}`);
-  if (isPart) say('What ended in part can be resumed by its ID. To see the IDs: leadpipe history');
+  if (isPart) say('Purchases that ended in part can be resumed by ID. To see the IDs: leadpipe history');
   return undefined;
 }
 
-/** Whether its rows can be read again, and some were never sent. */
+/** False for a list whose input can't be read again, or that has ended. */
 function isReadable({ end, intent }: Operation): boolean {
   if (rowsOf(intent.command) === undefined) return true;
   return intent.options.input !== '-' && end === undefined;
 }
 
-/** What kind of operation it is, so that it is not resumed, and where its results are. */
+/** The error for an operation that can't be resumed; its hint says where the results are. */
 async function toUnresumable(operation: Operation): Promise<LeadpipeError> {
   const { intent, operationId } = operation;
   const { command, idempotency_key: key, output } = intent;
-  const print = `To print what it brought, for free: leadpipe history show ${operationId}`;
+  const print = `To print its results, for free: leadpipe history show ${operationId}`;
   if (kindOf(command)?.isResumable) {
     const { state } = await readHistoryRecord(operation);
     const place = output === null ? '' : `; its output is ${output}`;
@@ -149,7 +147,7 @@ async function toUnresumable(operation: Operation): Promise<LeadpipeError> {
   );
 }
 
-/** Resumes an operation, from what is stored of it. Throws UsageError, before anything is bought, where that is not possible. */
+/** Resumes an operation from its stored state. Throws UsageError, before anything is bought, if that is not possible. */
 async function resume(
   context: Context,
   operation: Operation,
@@ -158,7 +156,7 @@ async function resume(
 ): Promise<void> {
   const { intent, operationId } = operation;
   const isSameOutput = await isOutputOf(operation, given);
-  // In the form of the run that started it.
+  // Use the output options of the run that started it.
   const records = isSameOutput ? fromTerms(operation.terms) : {};
   const maxCredits = given.maxCredits ?? intent.max_credits;
   const options = {
@@ -207,7 +205,7 @@ async function resume(
   });
 }
 
-/** Whether the rows go where those of the operation went, in the same form. Throws UsageError for a file that was started in another form. */
+/** True if the rows go to the output of the operation, with the same options. Throws UsageError for the same file with other options. */
 async function isOutputOf({ terms, operationId }: Operation, given: ResumeOptions): Promise<boolean> {
   const { output } = given;
   const begun = fromTerms(terms);
@@ -251,7 +249,7 @@ async function resumeList(
     throw new UsageError(
       `the rows of ${operationId} came from standard input, so they can't be read again; nothing was bought`,
       fileOf(given) === undefined && run == null
-        ? `What it has bought, for free: leadpipe history show ${operationId}`
+        ? `To print the stored answers, for free: leadpipe history show ${operationId}`
         : 'Run the same command again with the same rows. Rows that are already bought are not bought again.',
     );
   }

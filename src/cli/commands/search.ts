@@ -9,7 +9,7 @@ import { checkStreamEntityType, toEntitySearchRequest } from '../../requests/ent
 import { defineCommand } from '../command.ts';
 import { withConnection } from '../connect.ts';
 import { paidOutcomes } from '../exit-codes.ts';
-import { close, toNothingFound, toNothingNew, toSaving } from '../messages/closing-line.ts';
+import { close, toNoNewLeadsNote, toNothingFoundError, toSaveHint } from '../messages/closing-line.ts';
 import { inputNames } from '../options/inputs.ts';
 import {
   createEntityArguments,
@@ -66,10 +66,10 @@ async function runSearch(
     return await buySearch(context, options, buyer, { ...order, list: toListTerms(options) });
   });
   if (end !== undefined && end.leads === end.excluded && options.exitStatus)
-    throw toNothingFound(end, options);
+    throw toNothingFoundError(end, options);
 }
 
-/** Buys a search, or the rest of one, and reports the result; if it was cut, its error does. Throws as `run`. */
+/** Buys a search or its rest, and reports the result; if the search was cut, its error reports it. Throws as `run`. */
 export async function buySearch(
   context: Context,
   options: PurchaseOptions,
@@ -94,8 +94,8 @@ export async function buySearch(
     isPaid: true,
     charged: end.leads > 0 ? 'yes' : 'no',
     ids: end,
-    why: list && toNothingNew(leads, list),
-    next: toSaving(
+    why: list && toNoNewLeadsNote(leads, list),
+    next: toSaveHint(
       context,
       options,
       leads + (before?.delivered ?? 0),

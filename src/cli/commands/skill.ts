@@ -37,17 +37,17 @@ export const createCommand = defineCommand({
     const target = join(resolve(options.install), name);
     await install(source, target).catch((error: unknown) => {
       if (error instanceof LocalIoError) throw error;
-      const why = codeOf(error) === 'ENOENT' ? 'no folder can be made there' : reasonOf(error);
+      const why = codeOf(error) === 'ENOENT' ? "the folder can't be created" : reasonOf(error);
       throw new LocalIoError(`can't install the skill in ${target}: ${why}`, { cause: error });
     });
     createNotes(context, options).say(`The skill is in ${target}.`);
   },
 });
 
-/** Beside the files, their digests when they were installed: if one differs, somebody has changed that file. */
+/** Digests of the installed files: a file with another digest was changed by the user. */
 const digestsFile = '.installed.json';
 
-/** Installs the skill's own files, but none where somebody has changed one of them. Other files stay. Throws LocalIoError. */
+/** Installs the skill's files. If the user has changed one, installs none and throws LocalIoError. Other files stay. */
 async function install(source: string, target: string): Promise<void> {
   const record = join(target, digestsFile);
   const installed = await readFile(record, 'utf8')

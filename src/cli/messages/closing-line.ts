@@ -7,18 +7,18 @@ import { countOf, plural, toStopReason } from '../../operations/wording.ts';
 import { toFacts } from '../../output/wrap.ts';
 import type { RecordOptions } from '../options/record-options.ts';
 import type { ConnectionOptions, ReportOptions } from '../options/shared-options.ts';
-import { factsOf, learnEnd } from '../run-facts.ts';
+import { factsOf, recordEnd } from '../run-facts.ts';
 import { shellWord } from './quoted.ts';
 import { createNotes } from './status-line.ts';
 
 export interface Closing {
-  /** Such as `email found`, if it is not about leads. */
+  /** Result phrase for results that are not leads, e.g. `email found`. */
   readonly what?: string;
-  /** It is about the rows of a list, some of which may have no result: the file comes first. */
+  /** For a list: the line begins with the file, since some rows may have no result. */
   readonly isOfRows?: boolean;
-  /** How the result relates to the file, if the options don't say it. */
+  /** The word before the file name, if the options don't decide it. */
   readonly place?: 'in';
-  /** The file with the rows, where they are not in that of the options. */
+  /** The file with the rows, if it is not that of -o. */
   readonly kept?: string | undefined;
   /** Anything else to say. */
   readonly also?: string | undefined;
@@ -30,7 +30,7 @@ export interface Closing {
   readonly state?: string | undefined;
   readonly stopReason?: string | undefined;
   readonly limit?: number | undefined;
-  /** Whether it can cost. `later`: the service charges it when it has ended. */
+  /** True if it can cost credits. `later`: charged when the task has ended. */
   readonly isPaid?: true | 'later';
   /** Whether a purchase was charged. */
   readonly charged?: Charged;
@@ -42,13 +42,13 @@ export interface Closing {
     readonly operationId?: string | undefined;
     readonly idempotencyKey?: string | undefined;
   };
-  /** Why there are so few. */
+  /** Why there are no new leads. */
   readonly why?: string | undefined;
-  /** What a person mostly does next. */
+  /** The usual next step. */
   readonly next?: string | undefined;
 }
 
-/** Says what a run brought, where it is and what it cost; then, dimmed, the IDs. */
+/** Prints the result of a run, its file and its cost; then, dimmed, the IDs. */
 export function close(
   context: Context,
   options: RecordOptions & Partial<ConnectionOptions>,
@@ -56,11 +56,11 @@ export function close(
 ): void {
   const { append, output } = options;
   const notes = createNotes(context, options);
-  // No one waits for what follows.
+  // The status line is no longer needed.
   context.run.statusLine?.pause();
   const isAdded = closing.kept === undefined && append;
   const place = closing.place ?? (isAdded ? 'added to' : 'in');
-  learnEnd(context, toKnown(closing));
+  recordEnd(context, toKnown(closing));
   const { cost, costBefore, creditsBefore, creditsAfter } = factsOf(context);
   const known = { cost, costBefore, creditsBefore, creditsAfter };
   const paid = { ...closing, isLocal: options.local === true, ...known };
@@ -85,7 +85,7 @@ export function closeUnread(context: Context, options: Partial<ConnectionOptions
   createNotes(context, options).say(`${line}.${show ?? ''}`);
 }
 
-/** Pure: what the run knows by its last line. */
+/** Pure: the facts of the closing line, for --summary. */
 function toKnown({ before, charged, excluded, ids, leads, stopReason }: Closing) {
   const { leadsSearchId, operationId, requestId } = ids;
   const all = leads === undefined ? undefined : leads + (before?.delivered ?? 0);
@@ -95,8 +95,8 @@ function toKnown({ before, charged, excluded, ids, leads, stopReason }: Closing)
   };
 }
 
-/** What a closing line says, and what the run knows of its cost and of the balance. */
-interface ToldLast extends Omit<Closing, 'ids'> {
+/** The content of a closing line, with the cost and the balance of the run. */
+interface ClosingFacts extends Omit<Closing, 'ids'> {
   readonly cost?: RunFacts['cost'] | undefined;
   readonly costBefore?: number | undefined;
   readonly creditsBefore?: number | undefined;
@@ -104,12 +104,12 @@ interface ToldLast extends Omit<Closing, 'ids'> {
   readonly isLocal?: boolean;
 }
 
-export function toClosingLine(closing: ToldLast, file?: string, place = 'in', append = false): string {
+export function toClosingLine(closing: ClosingFacts, file?: string, place = 'in', append = false): string {
   const { what, also, leads, excluded = 0, isPaid, state, stopReason, limit, isLocal } = closing;
   const { received, delivered } = closing.before ?? { received: 0, delivered: 0 };
   const isFull = limit !== undefined && (leads ?? 0) + excluded + received >= limit;
   const all = delivered + (leads ?? 0);
-  // A file has all leads, with those that were stored before; a reader of the output has got these then.
+  // A file contains all leads; standard output got the earlier ones in the earlier run.
   const isTogether = file !== undefined && delivered > 0;
   const found = what ?? (leads === undefined ? undefined : countOf(isTogether ? all : leads));
   const inAll =
@@ -129,8 +129,8 @@ export function toClosingLine(closing: ToldLast, file?: string, place = 'in', ap
   ]);
 }
 
-/** Pure: what it has cost at most, in words: all of it, and what of it was paid now, if earlier runs have paid a part. */
-function toCost({ charged, cost, costBefore = 0, isPaid }: ToldLast): string | undefined {
+/** Pure: the maximum cost in words: in total and, if earlier runs paid a part, for this run. */
+function toCost({ charged, cost, costBefore = 0, isPaid }: ClosingFacts): string | undefined {
   if (cost === undefined) return undefined;
   const { credits, unknown } = cost;
   if (unknown === undefined || unknown === 'rows') {
@@ -146,10 +146,10 @@ function toCost({ charged, cost, costBefore = 0, isPaid }: ToldLast): string | u
 }
 
 /** Pure: the balance before and after, where both were asked for. */
-function toBalance({ creditsBefore, creditsAfter }: ToldLast): string | undefined {
+function toBalance({ creditsBefore, creditsAfter }: ClosingFacts): string | undefined {
   if (creditsBefore === undefined) return undefined;
   if (creditsAfter === undefined)
-    return `balance ${creditsBefore} before; the balance after is left out: no answer within ${balanceMs / 1000} s`;
+    return `balance ${creditsBefore} before; balance after unknown: no answer within ${balanceMs / 1000} s`;
   return `balance ${creditsBefore} before, ${creditsAfter} after`;
 }
 
@@ -164,8 +164,8 @@ function toIds({ ids }: Closing, isFile: boolean, isVerbose: boolean): string {
   ]);
 }
 
-/** Pure: why a run brought nothing; undefined where it brought leads, or where its list excluded none. */
-export function toNothingNew(
+/** Pure: why there are no new leads; undefined if there are some, or if the list is empty. */
+export function toNoNewLeadsNote(
   leads: number,
   { name, size = 0 }: NonNullable<Listed['list']>,
 ): string | undefined {
@@ -174,7 +174,7 @@ export function toNothingNew(
 }
 
 /** Pure: how to save leads that are only on the screen: each command of `again` prints some of them again, for free. */
-export function toSaving(
+export function toSaveHint(
   { stdout }: Context,
   { output }: RecordOptions,
   leads: number,
@@ -187,12 +187,12 @@ export function toSaving(
 }
 
 /** The error of `--exit-status`, for a run that found nothing, or nothing new. */
-export function toNothingFound(
+export function toNothingFoundError(
   { requestId, operationId, idempotencyKey, excluded = 0 }: Closing['ids'] & { readonly excluded?: number },
   options: Partial<ReportOptions>,
   what = excluded > 0 ? 'no new leads were found' : 'no leads were found',
 ): LeadpipeError {
-  // The closing lines have told the IDs, unless they were silenced.
-  const isTold = !options.quiet && !options.jsonErrors;
-  return new LeadpipeError('no_result', what, isTold ? {} : { requestId, operationId, idempotencyKey });
+  // The closing lines have shown the IDs, unless they were silenced.
+  const isShown = !options.quiet && !options.jsonErrors;
+  return new LeadpipeError('no_result', what, isShown ? {} : { requestId, operationId, idempotencyKey });
 }

@@ -8,12 +8,12 @@ import { helpOf } from '../help.ts';
 import { optionsBelow, optionsOf } from '../options/leading.ts';
 import { commandOfBody, commandOfOperation, toOwnLine } from './interface-words.ts';
 import { shellWord } from './quoted.ts';
-import { toFlag, toPlainWords } from './smart-punctuation.ts';
+import { toFlag, undoSmartPunctuation } from './smart-punctuation.ts';
 
 /** Arguments that are the user's own text. Without quotes they become several arguments. */
 const texts = ['objective', 'query', 'entity-context', 'target'];
 
-/** Arguments whose values no one remembers, with the command that lists them. */
+/** Arguments that are IDs, with the command that lists them. */
 const listedBy: Readonly<Record<string, string>> = {
   'operation-id': 'leadpipe history',
   'leads-search-id': 'leadpipe task list',
@@ -84,8 +84,8 @@ const nearOptions: Readonly<Record<string, string>> = {
   '--resume': 'leadpipe resume',
 };
 
-/** Pure: which command of the group a wrong word probably means; `words` begin with it. */
-export function meantIn(group: Command, words: readonly string[]): Readonly<Record<string, string>> {
+/** Pure: suggestions for a wrong word, the first of `words`: the commands that it could mean. */
+export function suggestionsFor(group: Command, words: readonly string[]): Readonly<Record<string, string>> {
   const [word = '', value] = words;
   if (group.name() === 'config' && settingNames.some((name) => name === word)) {
     return {
@@ -93,7 +93,7 @@ export function meantIn(group: Command, words: readonly string[]): Readonly<Reco
     };
   }
   if (toFlag(word) !== undefined) {
-    const line = toPlainWords([...pathOf(group), ...words]);
+    const line = undoSmartPunctuation([...pathOf(group), ...words]);
     return { [word]: ['leadpipe', ...line.map(shellWord)].join(' ') };
   }
   // Many programs have a `resume` in each group. Here, one command resumes everything.
@@ -105,8 +105,8 @@ export function meantIn(group: Command, words: readonly string[]): Readonly<Reco
   return { ...(type === undefined ? {} : { [word]: `leadpipe search ${type}` }), ...nearCommands };
 }
 
-/** Pure: that an argument is a whole request in JSON, with the command line for it; undefined where none is. */
-export function toPasted(command: Command, argv: readonly string[]): UsageError | undefined {
+/** Pure: the error for an argument that is a whole JSON request, with the command line for it; undefined if there is none. */
+export function toJsonArgumentError(command: Command, argv: readonly string[]): UsageError | undefined {
   const isOurs = (word: string): boolean => commandOfBody(word) !== undefined;
   if (!command.args.some(isOurs)) return undefined;
   const line = toOwnLine(pathOf(command).join(' '), argv.slice(pathOf(command).length));
@@ -114,10 +114,10 @@ export function toPasted(command: Command, argv: readonly string[]): UsageError 
 }
 
 /**
- * Pure: that a chat has changed the quotes or hyphens, with the command line as it was. Undefined where the words are as they should be: an
- * argument may begin with a dash or a quote, unless the dash makes an option of it, or the command can't take the words.
+ * Pure: the error for quotes or hyphens that a chat has changed, with the original command line. An argument may begin with a dash or a quote,
+ * so it is undefined unless the dash hides an option, or the arguments don't fit the command.
  */
-export function toUnchanged(
+export function toPunctuationError(
   command: Command,
   argv: readonly string[],
   fits: boolean,
@@ -126,7 +126,7 @@ export function toUnchanged(
   const hasOption = optionsOf(command).some(({ long, short }) =>
     [long, short].some((one) => one && flags.includes(one)),
   );
-  const plain = toPlainWords(argv);
+  const plain = undoSmartPunctuation(argv);
   if (!hasOption && (fits || plain.join(' ') === argv.join(' '))) return undefined;
   return new UsageError(
     'a chat or a word processor has changed the quotes or hyphens of this command',
@@ -135,8 +135,8 @@ export function toUnchanged(
 }
 
 /**
- * Pure: what is wrong with the arguments, and what the user probably meant: a text without quotes, a text in place of the type, or no text
- * at all. Undefined where it is none of these.
+ * Pure: the error for wrong arguments, with the probable command line: a text without quotes, a text in place of the type, or a missing
+ * argument. Undefined for anything else.
  */
 export function toCorrection(command: Command, argv: readonly string[]): UsageError | undefined {
   const { args: operands, registeredArguments: known } = command;
@@ -174,7 +174,7 @@ function toMissing(command: Command, argument: Argument): UsageError {
   );
 }
 
-/** An error of commander, worded like the others. All commands are loaded only to say which of them has an option. */
+/** A UsageError for an error of commander. `loadAll` is only called to find the commands that have an unknown option. */
 export async function toUsageError(
   error: CommanderError,
   program: Command,
@@ -191,10 +191,12 @@ export async function toUsageError(
     return new UsageError(`the value of ${name} is missing`);
   const isOfArguments = /missingArgument$|excessArguments$/.test(error.code);
   const correction = isOfArguments
-    ? (toPasted(command, argv) ?? toUnchanged(command, argv, false) ?? toCorrection(command, argv))
+    ? (toJsonArgumentError(command, argv) ??
+      toPunctuationError(command, argv, false) ??
+      toCorrection(command, argv))
     : undefined;
   const example = suggestion ?? `For example: ${helpOf(command)?.examples.at(-1)}`;
-  // As in every other message.
+  // Double quotes, as in other messages.
   return correction ?? new UsageError(message.replace(/'([^'\n]*)'/g, '"$1"'), example);
 }
 
@@ -205,7 +207,7 @@ async function toUnknownOption(
   suggestion: string | undefined,
   loadAll: () => Promise<Command>,
 ): Promise<UsageError> {
-  // What follows the = may be a key.
+  // The part after = may be a key, and is not shown.
   const [unknown = ''] = typed.split('=');
   const has = (flag: string | undefined): boolean => command.options.some(({ long }) => long === flag);
   const near = nearOptions[unknown];

@@ -12,19 +12,19 @@ import type { ReportOptions } from '../options/shared-options.ts';
 import { shellWord } from './quoted.ts';
 import { createNotes } from './status-line.ts';
 
-/** What is told of an earlier run: what it was, what buying it again means, and what is cheaper. */
-interface Told {
+/** Text about an earlier run: its description, the effect of buying again, and a cheaper command. */
+interface Notice {
   readonly was: string;
   readonly means: string;
   readonly cheaper?: string;
 }
 
-/** What is told of an earlier run whose order is about to be bought again. */
-async function toTold({ operation, why }: EarlierRun, context: Pick<Context, 'zone'>): Promise<Told> {
+/** The text about an earlier run of an order that is about to be bought again. */
+async function toNotice({ operation, why }: EarlierRun, context: Pick<Context, 'zone'>): Promise<Notice> {
   const { intent, operationId, progress } = operation;
   const time = timeOf(context, operation);
   const which = `${operationId} (${time})`;
-  // The rows of a list may be others by now.
+  // The rows of the file may have changed.
   const what = rowsOf(intent.command) === undefined ? 'this' : 'a list from this file';
   const name = `${toName(operation)}${await receivedBy(operation)}`;
   const cost = intent.origin === 'local' ? '' : ' It may have been charged; check `leadpipe balance`.';
@@ -58,13 +58,13 @@ async function toTold({ operation, why }: EarlierRun, context: Pick<Context, 'zo
   }
 }
 
-/** Asks on a terminal before the same order is bought again, and tells it elsewhere. Throws Declined. */
+/** Before the same order is bought again: asks on a terminal, prints a line elsewhere. Throws Declined. */
 export async function confirmAgain(
   context: Context,
   options: ReportOptions & AskOptions,
   { before, credits }: Extract<OperationEvent, { is: 'again' }>,
 ): Promise<void> {
-  const { was, means, cheaper } = await toTold(before, context);
+  const { was, means, cheaper } = await toNotice(before, context);
   const { say, warn } = createNotes(context, options);
   const tell = cheaper === undefined ? warn : say;
   if (before.operation.intent.origin === 'local') return tell(was);
@@ -87,12 +87,12 @@ export async function confirmRest(
   await confirmPurchase(context, options, credits, question);
 }
 
-/** Pure: the most that something costs, behind what it is. */
+/** Pure: the maximum cost, as the end of a sentence. */
 function toPrice(credits: number | null): string {
-  return credits === null ? ', at a price that is not known' : `, for at most ${countOf(credits, 'credit')}`;
+  return credits === null ? ', at an unknown price' : `, for at most ${countOf(credits, 'credit')}`;
 }
 
-/** Pure: what is resumed, what is stored of it, and what the rest can cost. `isNamed`: the user has asked for this operation. */
+/** Pure: the line about a resumed operation, its stored part and the cost of the rest. `isNamed`: the user has named it. */
 export function toResumingLine(resuming: Resuming, isNamed: boolean, context: Pick<Context, 'zone'>): string {
   const { credits, isInDoubt, operation, rest, stored } = resuming;
   const { intent, operationId, terms } = operation;
@@ -124,7 +124,7 @@ export function toResumingLine(resuming: Resuming, isNamed: boolean, context: Pi
   return `${begins} ${countOf(stored ?? 0)} stored.${lost} Buying up to ${rest} more${price}.${free}`;
 }
 
-/** How many leads, items or answers of a list have arrived, where there are any. */
+/** The number of received leads, items or answers, after a comma; empty if there are none. */
 async function receivedBy(operation: Operation): Promise<string> {
   // Of a single answer there is nothing to count.
   const isOne = kindOf(operation.intent.command)?.prints === 'single';
@@ -145,7 +145,7 @@ export function timeOf({ zone }: Pick<Context, 'zone'>, { intent }: Operation): 
   return toMinutes(new Date(intent.time), zone);
 }
 
-/** Throws UsageError where the rest was dropped. */
+/** Throws UsageError if the operation was dropped. */
 export function checkNotDropped(operation: Operation): void {
   if (!operation.isDropped) return;
   const { operationId, intent, progress } = operation;

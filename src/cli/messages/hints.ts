@@ -5,7 +5,7 @@ import type { RecordOptions } from '../options/record-options.ts';
 import type { ConnectionOptions } from '../options/shared-options.ts';
 import { shellWord } from './quoted.ts';
 
-/** The command that ran, which the hint must suit. */
+/** The command that ran; hints depend on it. */
 export interface Ran {
   readonly options: Partial<ConnectionOptions & RecordOptions> & {
     readonly limit?: number;
@@ -18,7 +18,7 @@ export interface Ran {
   readonly args: readonly string[];
   /** Whether the command has this option, given or not. */
   has(option: `--${string}`): boolean;
-  /** Whether it was to resume an operation. */
+  /** True if it resumed an operation. */
   readonly isRest?: boolean;
 }
 
@@ -32,14 +32,14 @@ export const nothingBought =
 export const inDoubt =
   'It may or may not have been charged; check `leadpipe balance` before you run it again: a new run is a new purchase.';
 
-/** Pure: that what arrived is stored, followed by the command that prints it or writes it to a file. */
+/** Pure: says that the results are stored, and introduces the command that prints them or writes them to a file. */
 function toStored(isAll: boolean, what: 'print' | 'write'): string {
-  const [it, place] = [isAll ? 'it' : 'what is stored', what === 'write' ? ' to a file' : ''];
-  const stored = isAll ? 'What arrived is stored' : 'Not all of what arrived could be stored';
+  const [it, place] = [isAll ? 'them' : 'the stored ones', what === 'write' ? ' to a file' : ''];
+  const stored = isAll ? 'The results are stored' : 'Not all results could be stored';
   return `${stored}. To ${what} ${it}${place}, for free: `;
 }
 
-/** The hint for each kind of facts. A kind without one does not compile. */
+/** The hint for each kind of facts; the type requires one for every kind. */
 const hints: Hints = {
   stream_refused_type: ({ entityType }) =>
     `Use \`leadpipe task run ${entityType} "<objective>" --enable-web-search\`.`,
@@ -63,8 +63,8 @@ const hints: Hints = {
   several_tables({ names: [first = ''], areOfDatabase }, { has }) {
     if (has('--table')) return `Choose one, for example: --table ${shellWord(first)}`;
     return areOfDatabase
-      ? `Give a file with one of them alone, for example: sqlite3 -csv -header <file> 'SELECT * FROM "${first}"' > names.csv`
-      : `Give a file with one of them alone, for example: jq ".${first}" <file> > names.json`;
+      ? `Give a file with only one of them, for example: sqlite3 -csv -header <file> 'SELECT * FROM "${first}"' > names.csv`
+      : `Give a file with only one of them, for example: jq ".${first}" <file> > names.json`;
   },
   no_list: (_, { has }) =>
     `Give a list: CSV, JSON, a workbook, or one text per line.${has('--input-format') ? ' If each line is one request: --input-format text.' : ''}`,
@@ -90,11 +90,11 @@ const hints: Hints = {
   no_credits: (facts, ran) =>
     `Get more credits${toFewer(facts, ran)}. \`leadpipe balance\` shows how many you have.`,
   over_day_limit: (facts, ran) =>
-    `All purchases on this computer since midnight count. To allow more: leadpipe config set ${facts.setting} <credits>${toFewer(facts, ran)}`,
+    `All purchases on this machine since midnight count. To allow more: leadpipe config set ${facts.setting} <credits>${toFewer(facts, ran)}`,
   unpriced_day: ({ operationId, setting }, { options: { profile } }) =>
     setting === undefined
-      ? `It counts when it has ended. If you don't want the rest: leadpipe history drop ${operationId}`
-      : `Set the price, and it counts: leadpipe config set ${setting} <credits>${flagOf(profile)}`,
+      ? `Its cost counts when it has ended. If you don't want the rest: leadpipe history drop ${operationId}`
+      : `Set the price, so that its cost counts: leadpipe config set ${setting} <credits>${flagOf(profile)}`,
   // The option takes whole credits.
   over_limit: (facts, ran) =>
     facts.setting === undefined
@@ -109,11 +109,11 @@ const hints: Hints = {
   no_journal:
     'Nothing was sent. Free some space and make the folder writable, set LEADPIPE_STATE_DIR to another folder, or store nothing: --no-history.',
   too_many_names:
-    '--only-new and --list have no such limit: they leave out all leads that earlier searches of a list have brought.',
+    '--only-new and --list have no such limit: they leave out all leads that earlier searches of a list delivered.',
   no_local_state:
     'Free some space and make the folder writable, or set LEADPIPE_STATE_DIR to another folder.',
   no_memory:
-    'Raise it (ulimit -v unlimited), or set NODE_OPTIONS=--disable-wasm-trap-handler: then leadpipe needs less of it.',
+    'Raise the limit (ulimit -v unlimited), or set NODE_OPTIONS=--disable-wasm-trap-handler, so that leadpipe needs less memory.',
   no_webassembly:
     'Remove --jitless or --no-expose-wasm from NODE_OPTIONS, or from the command that starts Node.',
   no_result: (_, { options }) =>
@@ -127,7 +127,7 @@ const hints: Hints = {
       : "The answer can't be fetched again: a new run is a new purchase.";
   },
   rest_in_doubt({ operationId, part }, { options }) {
-    const stored = part === undefined ? '' : `The leads that had arrived before are in ${part}. `;
+    const stored = part === undefined ? '' : `The leads that arrived before are in ${part}. `;
     const resume = toResumeCommand(operationId);
     return options.local
       ? `${stored}To try again: ${resume}`
@@ -143,7 +143,7 @@ const hints: Hints = {
     }
     const show = `leadpipe history show ${operationId}`;
     if (!isStored) {
-      const lost = "These leads could not all be stored, so this search can't be resumed";
+      const lost = "Not all of these leads could be stored, so this search can't be resumed";
       const bought = options.local ? '' : ', and the same command buys all of its leads again';
       const keep = part === undefined ? '' : ` Keep ${part}.`;
       return `${lost}${bought}.${keep}\nTo print what is stored, for free: ${show}`;
@@ -158,14 +158,14 @@ const hints: Hints = {
     if (operationId === undefined) return 'Nothing is stored, because of --no-history.';
     if (isList)
       return `The answers are stored. To write them to a file, for free: ${toResumeCommand(operationId)} -o <file>`;
-    // It would replace the rows to which these should be added.
+    // -o without --append would replace the rows of the file.
     const file = append ? '<file>' : output && shellWord(output);
     const place = file === undefined ? '' : ` -o ${file}`;
     return `${toStored(isStored, 'write')}${toCommand(['history', 'show', operationId])}${place}`;
   },
   no_operation({ operationId, known }) {
     if (known.length === 0) return nothingBought;
-    // Its folder was made, but the disk was full.
+    // The folder of the operation was made, but the disk was full.
     if (known.includes(operationId)) return 'It was stopped before it was recorded: nothing was sent.';
     const near = nearest(operationId, known);
     return `${near === undefined ? '' : `Did you mean ${near}? `}To see the purchases of this machine: leadpipe history`;
@@ -203,20 +203,20 @@ const hints: Hints = {
     if (again === undefined && !isDone) return unresumable(operationId);
     const says: string[] = isDone ? ['The list is finished.'] : [];
     if (hasMore)
-      says.push(`To buy the other rows, run ${again}${again === theSame ? ' without --first' : ''}.`);
+      says.push(`To buy the other rows, run ${again}${again === sameCommand ? ' without --first' : ''}.`);
     if (failed + flawed > 0) {
       const correct = flawed === 0 ? '' : `correct ${toLines(flawedLines, flawed)} of the input, and `;
       says.push(`To buy the missing rows, ${correct}run ${again}. The other rows are not bought again.`);
     }
     if (unknown > 0 && run !== undefined) {
       says.push(
-        `If another run named ${shellWord(run)} was at work meanwhile, run the same command again when it has ended: what it bought is then free.`,
+        `If another run named ${shellWord(run)} was active at the same time, run the same command again when it has ended: the rows that it bought are then free.`,
       );
     }
     if (unknown > 0) {
       const lost = local ? 'whose answers were lost' : 'that may have been charged';
       says.push(
-        `To also buy again the rows ${lost}, run ${again === theSame ? `${theSame} with --retry-unknown` : `\`${toResumeCommand(operationId)} --retry-unknown\``}.`,
+        `To also buy again the rows ${lost}, run ${again === sameCommand ? `${sameCommand} with --retry-unknown` : `\`${toResumeCommand(operationId)} --retry-unknown\``}.`,
       );
     }
     if (ran.options.append === true && kept !== undefined) {
@@ -232,26 +232,26 @@ const hints: Hints = {
 
 const allArrived = 'All leads that were asked for have arrived.';
 
-const theSame = 'the same command again';
+const sameCommand = 'the same command again';
 
 /**
- * Pure: how to resume a list: with the same command, if it writes to a file or has a name; else by its operation; undefined where its rows
- * can't be read again.
+ * Pure: how to resume a list: with the same command, if it writes to a file or has a name; else by its operation. Undefined if its rows can't
+ * be read again.
  */
 function toListCommand(
   operationId: string,
   { has, options: { input, output, run } }: Ran,
 ): string | undefined {
   const isOfFile = output !== undefined && output !== '-';
-  if (has('--input') && (isOfFile || run !== undefined)) return theSame;
+  if (has('--input') && (isOfFile || run !== undefined)) return sameCommand;
   return input === '-' ? undefined : `\`${toResumeCommand(operationId)}\``;
 }
 
 function unresumable(operationId: string): string {
-  return `The answers that came are stored. To print them, for free: leadpipe history show ${operationId}\nThe same command buys all rows again. A list from standard input can be resumed if it has -o <file> or --run <name>.`;
+  return `The received answers are stored. To print them, for free: leadpipe history show ${operationId}\nThe same command buys all rows again. A list from standard input can be resumed if it has -o <file> or --run <name>.`;
 }
 
-/** What to do about a list of which nothing is left to send. */
+/** Hint for a list without any rows left to send. */
 export const startOver = 'To buy the whole list again, give the run a new name: --run <name>.';
 
 /** Pure: `line 3`, `lines 3, 5 and 8`, `rows 3, 5, 8, 9, 12 and 7 more`. */
@@ -265,7 +265,7 @@ function toLines(
   return `${unit}${all.length === 1 ? '' : 's'} ${new Intl.ListFormat('en-GB').format(all)}`;
 }
 
-/** How to ask for fewer leads or rows, where that is for the user to say: the rest of a search, and a page, bring what they bring. */
+/** Advice to ask for fewer leads or rows; empty if the user can't choose: for the rest of a search, and for a page (web2list). */
 function toFewer(
   {
     first,
@@ -324,12 +324,12 @@ export function toHint({ details }: LeadpipeError, ran = noCommand): string | un
   const { facts, hint, operationId } = details;
   if (hint !== undefined || facts === undefined) return hint;
   const found = hints[facts.is] as string | ((facts: Facts, ran: Ran) => string);
-  // What is refused before it begins has no ID, unless it was begun by an earlier run.
+  // A purchase that is refused before it starts has no ID, unless an earlier run started it.
   const isRest = operationId !== undefined && ['over_limit', 'over_day_limit'].includes(facts.is);
   return typeof found === 'string' ? found : found(facts, { ...ran, isRest });
 }
 
-/** Pure: the command that resumes the operation of a task. Without an operation, the command that reads on from the position. */
+/** Pure: the command that resumes the operation of a task; without an operation, the one that continues from the position. */
 export function toTaskCommand(
   { leadsSearchId, resumeBy: resume, pts, operationId }: Omit<Extract<Facts, { is: 'task_left' }>, 'is'>,
   options: Ran['options'],
@@ -350,7 +350,7 @@ function from(pts: number): string[] {
   return pts === 0 ? [] : ['--pts', String(pts)];
 }
 
-/** The options that name the same service again. */
+/** The options that select the same service. */
 function routeWords({ local, baseUrl, profile }: Ran['options']): string[] {
   return [
     ...(local ? ['--local'] : []),
@@ -363,7 +363,7 @@ function toCommand(words: readonly string[]): string {
   return ['leadpipe', ...words].map(shellWord).join(' ');
 }
 
-/** Pure: the option that names the profile again. */
+/** Pure: --profile for this profile; empty for the default. */
 export function flagOf(profile = 'default'): string {
   return profile === 'default' ? '' : ` --profile ${shellWord(profile)}`;
 }

@@ -1,7 +1,7 @@
 import { isObject } from '../../json/object.ts';
 import { shellWord } from './quoted.ts';
 
-/** The operations of the interface, in the words of its document, and the command for each. */
+/** The names of operations in the interface document, and the command for each. */
 const operations: Readonly<Record<string, string>> = {
   'entity-search': 'search',
   'contact-search': 'contact',
@@ -10,7 +10,7 @@ const operations: Readonly<Record<string, string>> = {
   fetch: 'task fetch',
 };
 
-/** The members of a request that are arguments here, in the order of the arguments, with the command that each is for. */
+/** Request members that are arguments here, in the order of the arguments, each with its command. */
 const members: Readonly<Record<string, string | undefined>> = {
   entity_type: 'search',
   contact_type: 'contact',
@@ -22,7 +22,7 @@ const members: Readonly<Record<string, string | undefined>> = {
   target: 'extract',
 };
 
-/** What kind is wanted comes first, then what it is about. */
+/** The argument with the type comes first, then the one with the subject. */
 const [kinds, subjects] = [Object.keys(members).slice(0, 4), Object.keys(members).slice(4)];
 
 /** Pure: the command for an operation of the interface, written with - or _; undefined for any other word. */
@@ -39,7 +39,7 @@ export function commandOfBody(text: string): string | undefined {
   return member === undefined ? undefined : members[member];
 }
 
-/** Pure: a command line in which what a request says stands in its place: arguments first, then options. */
+/** Pure: the command line for a JSON request, or for its members as options: arguments first, then options. */
 export function toOwnLine(command: string, words: readonly string[]): string {
   const given = new Map<string, string>();
   const rest: string[] = [];

@@ -12,7 +12,7 @@ import { toTerminalText } from '../../output/clean.ts';
 import { colorOf, stylesOf } from '../../output/color.ts';
 import { foldFacts, toFacts, wrapMessage } from '../../output/wrap.ts';
 import { exitCodeOf } from '../exit-codes.ts';
-import { factsOf, learnError } from '../run-facts.ts';
+import { factsOf, recordError } from '../run-facts.ts';
 import { type Ran, toHint, toResume } from './hints.ts';
 
 /**
@@ -28,7 +28,7 @@ export function reportError(
   const error = thrown instanceof LeadpipeError ? thrown : toBug(thrown);
   const exit = exitCodeOf(error.outcome);
   const fields = toErrorFields(error, ran, factsOf(context));
-  learnError(context, error, fields, toResume(error, ran));
+  recordError(context, error, fields, toResume(error, ran));
   if (error.outcome === 'reader_closed') return exit;
   const { stream } = context.stderr;
   const { jsonErrors, verbose } = toReportOptions(argv, ran);
@@ -42,7 +42,7 @@ export function reportError(
   return exit;
 }
 
-/** Pure: how errors are reported. Where the command line could not be parsed, its words tell: those behind `--` are no options. */
+/** Pure: the options for error messages. If the command line was not parsed, they are read from its words before `--`. */
 function toReportOptions(argv: readonly string[], ran: Ran | undefined) {
   if (ran !== undefined) {
     const { color = true, jsonErrors = false, verbose = false } = ran.options;
@@ -103,9 +103,7 @@ function toText(
   return lines.map((line) => (line === '' ? '' : `${signs(line)}\n`)).join('');
 }
 
-/**
- * Without `charged`, these outcomes were found here, before anything was sent; a request with such an outcome says itself what was charged.
- */
+/** Outcomes of errors before anything is sent, if the error has no `charged`; an error of a request has it. */
 const unsent: readonly Outcome[] = ['usage', 'configuration', 'not_found'];
 
 /** Pure: an error as programs get it. */
@@ -128,7 +126,7 @@ export function toErrorFields(thrown: unknown, ran?: Ran, facts: RunFacts = {}) 
   };
 }
 
-/** Pure: what an error that does not say it means for the cost. Null for what a free command sends. */
+/** Pure: `charged` for an error that does not state it; null for a request of a free command. */
 function toCharged(outcome: Outcome, ran: Ran | undefined, { charged, isSent }: RunFacts): Charged | null {
   if (isSent) return ran?.options.local ? 'no' : (charged ?? 'maybe');
   return unsent.includes(outcome) || ran?.has('--max-credits') ? 'no' : null;
@@ -147,7 +145,7 @@ function toOneSentence(hint: string | undefined): string | null {
 
 function toBug(thrown: unknown): LeadpipeError {
   if ((thrown as NodeJS.ErrnoException | undefined)?.syscall === 'uv_cwd') {
-    return new LocalIoError('the folder that you are in does not exist any more', {
+    return new LocalIoError('the current directory no longer exists', {
       hint: 'Change to another folder, and run it again.',
       cause: thrown,
     });

@@ -8,11 +8,11 @@ const opening = /^[“”„‟«»‘‚]/;
 const closing = /[“”»’]$/;
 
 /** Pure: the words as they were before a chat changed them: options with their hyphens, and a quoted text as one word. */
-export function toPlainWords(words: readonly string[]): string[] {
+export function undoSmartPunctuation(words: readonly string[]): string[] {
   const plain: string[] = [];
   let quoted: string[] | undefined;
   for (const word of words) {
-    // With white space in it, the shell has kept it together.
+    // A word with white space was quoted in the shell.
     if (quoted === undefined && (/\s/.test(word) || !opening.test(word))) {
       plain.push(toHyphens(word));
       continue;
@@ -25,7 +25,7 @@ export function toPlainWords(words: readonly string[]): string[] {
   return quoted === undefined ? plain : [...plain, quoted.join(' ')];
 }
 
-/** Pure: the flag that a word was, such as `--limit` for `–limit`; undefined for any other word. */
+/** Pure: the original flag of a word, such as `--limit` for `–limit`; undefined for any other word. */
 export function toFlag(word: string): string | undefined {
   return dash.test(word) ? toHyphens(word).split('=')[0] : undefined;
 }

@@ -9,7 +9,7 @@ import type { ReportOptions } from '../options/shared-options.ts';
 /** Returns what to show now; undefined leaves the line to others. Called at least once a second. */
 type StatusText = () => string | undefined;
 
-/** The line on stderr that shows what is going on. A run has one, which all parts share. */
+/** The status line on stderr. A run has one, which all parts share. */
 export function openStatusLine(context: Context, options: Partial<ReportOptions>): StatusLine {
   context.run.statusLine ??= createStatusLine(context, options);
   return context.run.statusLine;
@@ -169,7 +169,7 @@ export function createNotes(context: Context, options: Partial<ReportOptions>) {
     quote(line: string): void {
       if (!quiet && !jsonErrors) print(line, dim);
     },
-    /** Something odd that did no harm. Only --json-errors silences it. */
+    /** Warnings about harmless problems. Only --json-errors silences them. */
     warn(line: string): void {
       if (!jsonErrors) print(`warning: ${line}`, (part) => part.replace(/^warning:/, (word) => yellow(word)));
     },

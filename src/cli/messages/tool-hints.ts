@@ -5,7 +5,7 @@ const again = 'If the person wants to buy it again anyway, repeat the call with 
 const signIn =
   'Ask the person to run `leadpipe auth login` in a terminal, or to set LEADPIPE_BASE_URL and LEADPIPE_API_KEY for this server. To try it out offline: leadpipe mcp --local';
 
-/** What an agent can do, and what only the person can do who started the server. Facts without a row have the command line's hint. */
+/** Hints for agents; some ask the person who started the server. Facts without a row have the command line's hint. */
 const hints: { readonly [Is in Facts['is']]?: string | ((facts: Extract<Facts, { is: Is }>) => string) } = {
   no_target: signIn,
   no_address: signIn,
@@ -19,10 +19,10 @@ const hints: { readonly [Is in Facts['is']]?: string | ((facts: Extract<Facts, {
       : toRaise(setting),
   unpriced_day: ({ operationId, setting }) =>
     setting === undefined
-      ? `It counts when it has ended. Ask the person to resume or drop ${operationId}.`
-      : `Ask the person what it cost. The person can tell it with: leadpipe config set ${setting} <credits>`,
+      ? `Its cost counts when it has ended. Ask the person to resume or drop ${operationId}.`
+      : `Ask the person what it cost, and to set the price: leadpipe config set ${setting} <credits>`,
   price_unknown: ({ setting }) =>
-    `The service does not show its prices. Ask the person what this costs, and don't guess it: with --max-credits, leadpipe has to know. The person can tell it with: leadpipe config set ${setting} <credits>`,
+    `The service does not show its prices. With --max-credits, leadpipe needs the price. Don't guess it: ask the person to set it: leadpipe config set ${setting} <credits>`,
   no_credits: 'Use a smaller limit, or ask the person to get credits.',
   no_journal: 'Nothing was sent. Ask the person to make that folder writable, or to set LEADPIPE_STATE_DIR.',
   creation_in_doubt: `The same call repeats this request, so the task is bought only once. ${again}`,
@@ -34,12 +34,12 @@ const hints: { readonly [Is in Facts['is']]?: string | ((facts: Extract<Facts, {
     stored ? `The answer is stored. To read it, for free: history_show ${operationId}` : again,
   search_cut: ({ rest }) =>
     rest > 0
-      ? 'What came is stored. The same call buys only the rest.'
+      ? 'The received leads are stored. The same call buys only the rest.'
       : 'All leads that were asked for have arrived.',
   task_created: ({ leadsSearchId }) =>
     `The task keeps running at the service. To see its state: task_status ${leadsSearchId}`,
   no_operation: 'See history_list.',
-  damaged_leads: 'To read what is left: history_show.',
+  damaged_leads: 'To read the leads that can be read: history_show.',
 };
 
 /** Pure: an error as agents get it. */

@@ -4,8 +4,8 @@ import { countOf } from '../../operations/wording.ts';
 import type { ReportOptions } from '../options/shared-options.ts';
 import { createNotes } from './status-line.ts';
 
-/** Says on a terminal how much of the limit of the day is used, where there is one. */
-export async function tellUsedToday(
+/** Prints on a terminal how much of the day's limit is used, if one is set. */
+export async function printUsedToday(
   context: Context,
   options: Partial<ReportOptions>,
   settings: Settings,
@@ -17,7 +17,7 @@ export async function tellUsedToday(
     import('../../operations/day-limit.ts'),
     import('../../operations/journal/operation-index.ts'),
   ]);
-  // What is printed does not depend on it.
+  // This line is optional, so errors are ignored.
   const index = await openIndex(context).catch(() => undefined);
   if (index === undefined) return;
   const { credits, unknown } = await usedToday(index, settings, context);

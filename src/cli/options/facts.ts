@@ -1,17 +1,17 @@
 import type { Option } from 'commander';
 import type { SettingName } from '../../config/settings.ts';
 
-/** What is true of an option besides its description. Commander has its own words for some of this, and would act on them. */
+/** Facts about an option for the help. Commander's own fields for some of them would also change its behaviour. */
 export interface OptionFacts {
-  /** What holds where the option is not given. */
+  /** The default value. */
   readonly default?: number | string;
-  /** The same in words, where it depends on something else. */
+  /** The default in words, if it varies. */
   readonly defaultText?: string;
-  /** The environment variable that is read where the option is not given. */
+  /** The environment variable that is read if the option is not given. */
   readonly variable?: string;
-  /** The settings of the profile that are read where neither is given. */
+  /** The settings of the profile that are read if neither is given. */
   readonly settings?: readonly SettingName[];
-  /** Of an option that several commands share: explained in the help of each of them, and not only named there. */
+  /** For a shared option: the help of each command explains it, and does not only name it. */
   readonly common?: true;
 }
 

@@ -32,7 +32,7 @@ export function isInput(name: string): boolean {
   return inputFiles.includes(name);
 }
 
-/** The same of standard output. A file that a shell has opened for it must not be replaced: it may be one to add to. */
+/** Names of standard output. A file that the shell has opened for it must not be replaced: it may be opened with >>. */
 const outputFiles = ['-', '/dev/stdout', '/dev/fd/1', '/proc/self/fd/1'];
 
 /** Pure: whether the name of a file means standard output. */
@@ -46,8 +46,8 @@ interface InputNotes {
   warn(line: string): void;
 }
 
-/** Says what of an input is not read, or can't be read right. */
-export function tellOfInput(
+/** Reports the parts of an input that are ignored, or can't be read correctly. */
+export function printInputNotes(
   { say, warn }: InputNotes,
   { note, warnings = [] }: Pick<Records, 'note' | 'warnings'>,
 ): void {
@@ -55,13 +55,16 @@ export function tellOfInput(
   for (const warning of warnings) warn(warning);
 }
 
-/** Says what of an input was left out, when all of it was read. */
-export function tellAtEnd({ say }: Pick<InputNotes, 'say'>, { noteAtEnd }: Pick<Records, 'noteAtEnd'>): void {
+/** Reports the parts of an input that were left out, after its last row. */
+export function printEndNote(
+  { say }: Pick<InputNotes, 'say'>,
+  { noteAtEnd }: Pick<Records, 'noteAtEnd'>,
+): void {
   const note = noteAtEnd?.();
   if (note !== undefined) say(note);
 }
 
-/** Standard input, for `name` only. Throws UsageError where something else reads it, too. */
+/** Standard input, for `name` only. Throws UsageError if something else reads it, too. */
 export function takeInput({ stdin, run }: Context, name: string): Readable {
   if (run.inputTakenBy !== undefined) {
     throw new UsageError(
@@ -141,8 +144,8 @@ async function decoded(bytes: Buffer, what: string): Promise<string> {
 }
 
 /**
- * The items in a file of a list option, read like rows: text with an item per line, else a column or field of this name; names of leads may
- * stand in another one that is known for them. Throws UsageError, also for a row that can't be read: an exclusion that is missed is bought.
+ * The items in the file of a list option: the lines of a text, else the column or field of this name; names of leads also from other usual
+ * name columns. Throws UsageError, also for a row that can't be read: a lead that is not excluded is bought.
  */
 async function readListFile(
   context: Context,
@@ -169,7 +172,7 @@ async function readListFile(
     wanted: [column],
     what,
   });
-  tellOfInput(notes, input);
+  printInputNotes(notes, input);
   const { columns, rows } = input;
   const isThere = (names: readonly string[]): boolean =>
     isOfNames ? leadNameColumns(names).length > 0 : nameIn(names, column) !== undefined;
@@ -186,6 +189,6 @@ async function readListFile(
     }
     items.push(item);
   }
-  tellAtEnd(notes, input);
+  printEndNote(notes, input);
   return items;
 }

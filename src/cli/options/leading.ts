@@ -1,8 +1,8 @@
 import { type Command, Help, type Option } from 'commander';
 
 /**
- * Pure: the words with the command first. Options may stand before it and before its subcommand, but commander gives options to the command
- * that they follow. Words stay as they are where they name no command, or have an option there that no command takes.
+ * Pure: moves options that come before a command or subcommand behind it, since commander gives an option to the command before it. Returns
+ * the words unchanged if they name no command, or begin with an option that no command takes.
  */
 export function toCommandFirst(command: Command, words: readonly string[]): readonly string[] {
   if (command.commands.length === 0) return words;
@@ -45,7 +45,7 @@ function takesNextWord(known: readonly Option[], word: string): boolean | undefi
     const option = find(name);
     return option && takesValue(option) && name === word;
   }
-  // Of several letters in one word, only the last one's value can be the next word: -qf csv.
+  // Of combined letters, only the last can take the next word as its value: -qf csv.
   for (let at = 1; at < word.length; at++) {
     const option = find(`-${word[at]}`);
     if (option === undefined) return undefined;

@@ -16,7 +16,7 @@ export function option<Value>(
   return made.argParser((value, before: Value | undefined) => parse(value, before, made.long ?? flags));
 }
 
-/** An option with one of these values; for any other, the error names the nearest. `words` are other words for them. */
+/** An option with one of these values; for any other, the error names the nearest. `words` maps synonyms to values. */
 export function choice(
   flags: string,
   description: string,
@@ -34,7 +34,7 @@ export function numberIn(range: Parameters<typeof checkNumber>[0]) {
   return (value: string, _: unknown, name: string): number => checkNumber(range, name, value);
 }
 
-/** An argument from a closed list, for completion. The command itself reports values that are not in it, since it can say more. */
+/** An argument with choices, for completion. The command checks the value itself, since its error can say more. */
 export function argumentOf(flags: string, values: readonly string[]) {
   return new Argument(flags, values.join(', ')).choices(values).argParser((value: string) => value);
 }
@@ -47,12 +47,11 @@ export function once<Value>(option: string, parse: (value: string) => Value) {
   };
 }
 
-/** Removes the carriage return that an ID has when it was cut out of a line of CSV. */
+/** Removes white space around an ID, such as the carriage return of a CSV line. */
 export function toId(value: string): string {
   return value.trim();
 }
 
-/** A parser for the name of a file. */
 export function toFileName(value: string, _: unknown, name: string): string {
   return checkFileName(name, value);
 }

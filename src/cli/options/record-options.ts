@@ -18,9 +18,9 @@ export interface RecordOptions {
   /** Names, or `header=name`. */
   readonly columns?: string[];
   readonly csvRaw?: true;
-  /** Between the cells of CSV. */
+  /** The character between CSV cells. */
   readonly delimiter?: string;
-  /** Of the commands that read tasks. */
+  /** Only for commands that read tasks. */
   readonly positions?: true;
 }
 
@@ -38,7 +38,7 @@ const extensions: Readonly<Record<string, Format>> = {
 
 const appendable: readonly Format[] = ['csv', 'jsonl', 'sqlite'];
 
-/** Pure: whether a file in this format is made of its rows at the end, and is not printed. */
+/** Pure: true for a format whose file is made at the end from all rows (workbook, database). */
 function isMade(format: Format): boolean {
   return !(printedFormats as readonly Format[]).includes(format);
 }
@@ -89,8 +89,8 @@ export const recordOptions = under(groups.output, [
 ]);
 
 /**
- * Checks what the options alone decide, before anything is read or opened; what the profile says is checked later. Returns the columns, those
- * of `@file` too. Throws UsageError.
+ * Checks the options before anything is read or opened; checks that need the profile come later. Returns the columns, also those of `@file`.
+ * Throws UsageError.
  */
 export async function checkRecordOptions(options: RecordOptions): Promise<readonly string[] | undefined> {
   if (options.json && options.format !== 'json') {
@@ -135,7 +135,7 @@ export function toFormat(options: RecordOptions, stdoutIsTerminal: boolean, pref
   const extension = extensionOf(options);
   const named = extensions[extension];
   if (options.format === undefined && named === undefined && extension !== '') {
-    // The file would hold something else than its name says.
+    // The content would not match the name of the file.
     throw new UsageError(
       `-o: unknown extension ${clip(extension)}`,
       `Known extensions: ${Object.keys(extensions).join(', ')}. Or name the format, for example: -f csv`,
@@ -182,8 +182,7 @@ export function toDelimiter(options: RecordOptions, format: Format): string | un
 }
 
 /**
- * Pure: what a file holds, where its name does not say it; undefined where it does. An extension that is not known says nothing, and then -f
- * has said it.
+ * Pure: a note about the format of a file, if its name does not show it; else undefined. An unknown extension gets no note, since it needs -f.
  */
 export function toFormatNote(options: RecordOptions, format: Format): string | undefined {
   const file = fileOf(options);
@@ -194,13 +193,13 @@ export function toFormatNote(options: RecordOptions, format: Format): string | u
   return `${file} was written as ${format}, although its name ends with ${extension}.`;
 }
 
-/** Pure: how many cells of CSV begin with an apostrophe that is not theirs, or have one inside. */
+/** Pure: the note about the number of CSV cells that got an apostrophe. */
 export function toGuardedNote(cells: number): string {
   const [places, them] = cells === 1 ? ['1 cell', 'it'] : [`${cells} cells`, 'them'];
   return `${places} got an apostrophe, so that no spreadsheet runs ${them} as a formula. To write ${them} unchanged: --csv-raw.`;
 }
 
-/** Pure: only JSONL can hold more than the columns. Throws UsageError. */
+/** Pure: --positions needs JSONL, which can hold more than the columns. Throws UsageError. */
 export function checkPositions({ positions }: RecordOptions, format: Format): void {
   if (!positions || format === 'jsonl') return;
   throw new UsageError(`--positions works only with jsonl, not with ${format}`, 'Add -f jsonl.');

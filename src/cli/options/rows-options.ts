@@ -31,8 +31,9 @@ export function toRowsRemark(column: string, byDefault = ''): string {
   return `With --input, the output has each row with its answer, or the reason in <into>_error. leadpipe sends the column \`${column}\`, or --template.${byDefault}`;
 }
 
-/** What is sent for a row whose columns say who or what it is. */
-export const identityByDefault = ' Without both, it sends who or what a row is: "Ada Example, CTO, Acme".';
+/** The default text for a row with columns that identify it. */
+export const identityByDefault =
+  ' Without both, it sends the columns that identify a row: "Ada Example, CTO, Acme".';
 
 export const retryUnknownOption = new Option(
   '--retry-unknown',
@@ -111,7 +112,7 @@ export function createRowsOptions(into?: string): readonly Option[] {
 /** Where the texts to send come from. */
 export type Source = { readonly input: string } | { readonly argument: string };
 
-/** Pure: whether the command is about the rows of a list or about its argument. Throws UsageError for both, or neither. */
+/** Pure: the source of the texts: --input or the argument. Throws UsageError for both, or neither. */
 export function sourceOf(options: RowsOptions, argument: string | undefined, name: string): Source {
   const { input } = options;
   if (input === undefined) {
@@ -140,7 +141,7 @@ function checkWithoutRows(options: RowsOptions): void {
 
 const shardHint = 'For example: 0/4, 1/4, 2/4 and 3/4 on four machines.';
 
-/** Pure: which part of the list is meant. `auto` reads the environment of a job array. Throws UsageError. */
+/** Pure: parses --shard. `auto` reads the environment of a job array. Throws UsageError. */
 export function toShard(given: string, env: Readonly<Record<string, string | undefined>>): Shard {
   const [, which, count] = /^(auto|\d{1,6})(?:\/(\d{1,6}))?$/.exec(given) ?? [];
   if (which === 'auto') return toOwnShard(count, env);
@@ -178,7 +179,7 @@ function toOwnShard(count: string | undefined, env: Readonly<Record<string, stri
   const index = (id - first) / step;
   if (Number.isInteger(index) && index >= 0 && index < of) return { index, of };
   const from = `${name}=${id}${isSlurm ? `, the first is ${first} and the step ${step}` : ''}`;
-  throw new UsageError(`--shard auto: ${from}: that is none of ${of} parts`, shardHint);
+  throw new UsageError(`--shard auto: ${from}: not one of the ${of} parts`, shardHint);
 }
 
 function checkErrorsName(name: string): string {

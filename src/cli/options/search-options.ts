@@ -130,7 +130,7 @@ export const taskCost = {
   settings: ['price.task'],
 } as const;
 
-/** Reads and checks the task that shall be created, before anything is sent. Throws UsageError. */
+/** Reads and checks the request for a task, before anything is sent. Throws UsageError. */
 export async function readTaskRequest(
   context: Context,
   entityType: string,

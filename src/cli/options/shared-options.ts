@@ -30,9 +30,9 @@ export interface PaidOptions {
   /** Credits. */
   readonly maxCredits?: number;
   readonly dryRun?: true;
-  /** Buys without a question. */
+  /** Buys without asking. */
   readonly yes?: true;
-  /** False: this machine stores the cost alone. */
+  /** False: only the cost is stored. */
   readonly history: boolean;
 }
 
@@ -77,7 +77,7 @@ const paidOptions = under(groups.buying, [
   ),
   createMaxCreditsOption('refuse if it could cost more than n credits'),
   withFacts(new Option('--dry-run', 'show what it would cost at most; buy nothing'), { common: true }),
-  new Option('--yes', 'buy again without a question; it is only asked on a terminal'),
+  new Option('--yes', 'buy again without asking (only a terminal asks)'),
   new Option(
     '--no-history',
     "store only the cost on this machine; the result can't be shown again or resumed",

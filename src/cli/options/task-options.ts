@@ -63,7 +63,7 @@ export const readingShape = [
   ...leadShape,
 ];
 
-/** Their columns, too: enrich fields are known when the first page is there. */
+/** Their columns: enrich fields are only known after the first page. */
 export const readingColumns = {
   ...leadColumns,
   moreColumns: 'then <field>, <field>_reference for each enrich field of the first page',
@@ -81,6 +81,6 @@ export function toReadTerms(
       firstMs: 1000 * (pollInterval ?? settings['poll.interval'] ?? defaults['poll.interval']),
       maxMs: 1000 * (settings['poll.max'] ?? defaults['poll.max']),
     },
-    patienceMs: waitTimeout === undefined ? undefined : waitTimeout * 1000,
+    timeoutMs: waitTimeout === undefined ? undefined : waitTimeout * 1000,
   };
 }

@@ -20,7 +20,7 @@ import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
 import { startOver } from '../messages/hints.ts';
 import { createNotes } from '../messages/status-line.ts';
-import { inputNames, tellAtEnd, tellOfInput } from '../options/inputs.ts';
+import { inputNames, printEndNote, printInputNotes } from '../options/inputs.ts';
 import { fileOf, toFormat } from '../options/record-options.ts';
 import { defaultConcurrency, type RowsOptions, toShard } from '../options/rows-options.ts';
 import { runAndShow, type Shown } from '../run-and-show.ts';
@@ -51,7 +51,7 @@ export async function buyList(
   const shard = options.shard === undefined ? undefined : toShard(options.shard, context.env);
   const input = await openRowsInput(context, options, list);
   const notes = createNotes(context, options);
-  tellOfInput(notes, input);
+  printInputNotes(notes, input);
   return await withConnection(context, options, async (connection) => {
     const joined = toJoined(options, list, input);
     const received = createReceived(list);
@@ -89,8 +89,8 @@ export async function buyList(
     const finished = (await runAndShow(context, options, buyer, order, shown).finally(errors.end)) as
       | FinishedList
       | undefined;
-    tellAtEnd(notes, input);
-    tellAtEnd(notes, joined);
+    printEndNote(notes, input);
+    printEndNote(notes, joined);
     for (const path of input.unfound()) notes.warn(`--template: "${path}" is empty in every row`);
     if (finished === undefined) return undefined;
     close(context, options, toSummary(list, finished, received, options.errors));
@@ -101,7 +101,7 @@ export async function buyList(
   });
 }
 
-/** How answers are joined to their rows, and how these are printed. Throws UsageError where there is nothing to fill in. */
+/** How answers are joined to rows, and rows are printed. Throws UsageError if --only-missing has no column to fill. */
 function toJoined(options: Options, list: ListOf, input: RowInput) {
   const into = options.into ?? list.into;
   const first = input.head[0]?.record;
@@ -123,7 +123,7 @@ function firstSent({ head, toText }: RowInput, fill: Fill | undefined): InputRow
   });
 }
 
-/** What is sent for which rows, and how. */
+/** The rows, with the request for each. */
 function toRows(
   options: Options,
   connection: Connection,
@@ -140,7 +140,7 @@ function toRows(
     ...rows,
     shard,
     first: options.first,
-    // For the worst case, the text does not matter. This one is a target of every type.
+    // The worst case does not depend on the text; this one is a valid target of every type.
     worst: toWorstCase(list.kind, list.toBody('https://example.com/acme/rocket', inputNames), connection),
     toRecords(row, outcome) {
       const records = join.toRecords(row, outcome, toText);
@@ -178,7 +178,7 @@ function toListTerms(
   });
 }
 
-/** Pure: how the rest of a list is bought of which only the first rows were wanted. */
+/** Pure: how to buy the rest of a list after --first. */
 function toRestHint(options: Options, operationId: string): string {
   const { input, run } = options;
   const by =
@@ -188,11 +188,11 @@ function toRestHint(options: Options, operationId: string): string {
         ? undefined
         : `run \`leadpipe resume ${operationId}\``;
   return by === undefined
-    ? 'The list is not finished. With -o or --run, the same command without --first would buy the rest alone.'
+    ? 'The list is not finished. With -o or --run, the same command without --first would buy only the rest.'
     : `The list is not finished. To buy the rest, ${by}. Rows that are already bought are not bought again.`;
 }
 
-/** The number of rows of this machine. Lines would be other ones: a text may stand in several, and JSON in one. */
+/** The number of rows for this shard. Lines are not rows: a cell can have several, and JSON can be on one. */
 async function countRows(source: ListRows['source'], shard: Shard | undefined): Promise<number> {
   let count = 0;
   for await (const { number } of source.look()) {
@@ -219,7 +219,7 @@ function checkTogether({ idempotencyKey, history }: Options): void {
 /** Throws UsageError where one file would overwrite another. */
 async function checkFiles({ input, errors, ...options }: Options): Promise<void> {
   const output = fileOf(options);
-  // On most systems, what a shell has opened for this process has a name, too.
+  // On most systems, these paths name redirected input and output.
   const given = input === '-' ? '/dev/stdin' : input;
   const pairs = [
     ['--errors', errors, '-o', output],
@@ -236,6 +236,6 @@ async function checkFiles({ input, errors, ...options }: Options): Promise<void>
   if (output === undefined || !isPartName(await targetOf(output), await targetOf(given))) return;
   throw new UsageError(
     `--input is a temporary file of -o, ${input}`,
-    'It goes when the run that has written it is resumed. Copy it under another name first.',
+    'It is removed when the run that wrote it is resumed. Copy it to another name first.',
   );
 }

@@ -6,12 +6,12 @@ import { shellWord } from '../messages/quoted.ts';
 import { type RecordOptions, toNames } from '../options/record-options.ts';
 
 /**
- * Throws UsageError for a name of --columns that no record will have, before anything is bought. Where a service may send more than is known,
- * only a name that looks like a known one is such a name.
+ * Throws UsageError for a name of --columns that no record can have, before anything is bought. If the service may send unknown members, only
+ * a name that resembles a known one is refused.
  */
 export async function checkColumns({ columns }: RecordOptions, layout: Layout | LayoutOf): Promise<void> {
   if (columns === undefined || typeof layout === 'function') return;
-  // Most runs choose no columns.
+  // Loaded late, since most runs choose no columns.
   const [{ shownColumns }, { headsOf }] = await Promise.all([
     import('../../output/table-columns.ts'),
     import('../../requests/template.ts'),
@@ -23,7 +23,7 @@ export async function checkColumns({ columns }: RecordOptions, layout: Layout | 
     const { header, name } = toChosen(given, known);
     if (known.has(header) && !known.has(name) && !name.includes('.')) {
       throw new UsageError(
-        `--columns: there is no column "${name}". The new name stands on the left: "${name}=${header}"`,
+        `--columns: there is no column "${name}". The new name goes on the left: "${name}=${header}"`,
       );
     }
     const near = nearest(name, headers);
@@ -39,11 +39,11 @@ export async function checkColumns({ columns }: RecordOptions, layout: Layout | 
   }
 }
 
-/** The most names that a message lists. */
+/** Maximum number of names in a message. */
 const maxNamed = 5;
 
-/** Pure: what is said of names that no record had: the nearest ones, and how the result is printed again, where it is stored. */
-export function toUnfound(
+/** Pure: the warning about names that no record had, with similar names and, if it is stored, the command that prints the result again. */
+export function toNoSuchColumnWarning(
   { columns = [] }: RecordOptions,
   names: readonly string[],
   headers: readonly string[],

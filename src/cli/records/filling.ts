@@ -10,18 +10,18 @@ import type { RowsOptions } from '../options/rows-options.ts';
 import type { RecordColumns } from './list-columns.ts';
 import { namesIn, type RowInput } from './rows-input.ts';
 
-/** What `--only-missing` does with the rows of a list, and what is said of it. */
+/** The effect of `--only-missing` on the rows of a list, and the notes about it. */
 export interface Filling {
   readonly fill?: Fill | undefined;
   /** Which rows are taken, and which of them are kept. */
   readonly rows?: Pick<ListRows, 'source' | 'isKept'>;
-  /** What to say before the first row. */
+  /** A note before the first row. */
   readonly note?: string | undefined;
-  /** What to say when the rows were read. */
+  /** A note after the last row. */
   readonly noteAtEnd?: () => string | undefined;
 }
 
-/** How answers are filled in. Throws UsageError where a table has no column for them: all of it would be bought. */
+/** How answers are filled in. Throws UsageError if a table has no column for them: all rows would be bought. */
 export function toFilling(
   { onlyMissing }: RowsOptions,
   { fields = [], fill: toFill }: ListOf,
@@ -50,12 +50,12 @@ export function toFilling(
     rows: {
       isKept(record: JsonText) {
         const isKept = fill.isKept(record);
-        if (!isKept && fill.hasMark(record)) marked++;
+        if (!isKept && fill.hasPlaceholder(record)) marked++;
         return isKept;
       },
       source: {
         ...source,
-        // Rows may be looked at before that.
+        // Rows may have been looked at before they are taken.
         take() {
           marked = 0;
           return source.take();
@@ -78,7 +78,7 @@ function toNoColumn(
   const named = candidates.map((name) => `--into ${shellWord(name)}`).join(' or ');
   const toName = named === '' ? 'Name the column with --into' : `If it is another column: ${named}`;
   return new UsageError(
-    `--only-missing: ${what} has no column ${wanted.map((name) => `"${name}"`).join(', ')} in which an answer could be missing`,
+    `--only-missing: ${what} has no column ${wanted.map((name) => `"${name}"`).join(', ')} that could be filled in`,
     canBeNamed
       ? `${toName}. To buy all rows, leave out --only-missing.`
       : 'To buy all rows, leave out --only-missing.',

@@ -12,11 +12,11 @@ import type { Input } from '../../requests/rows.ts';
 export interface RecordColumns {
   readonly columns: readonly Column[];
   table(): readonly TableColumn[];
-  /** The members of records that these columns show; undefined where there are no others. */
+  /** The members that these columns show; undefined if records can have no others. */
   readonly members: readonly string[] | undefined;
   /** For leads: the fields of `enrich_fields` that they show. */
   readonly enrichFields?: readonly string[];
-  /** For leads: the headers of what all leads have. */
+  /** For leads: the headers of the standard columns. */
   readonly leadHeaders?: readonly string[];
   /** Columns that --columns can choose. */
   readonly offered: readonly Column[];
@@ -58,7 +58,7 @@ export function columnsOf(
   };
 }
 
-/** Pure: both parts of a name as columns, where the rows are people whose name is in one column alone. */
+/** Pure: columns for first and last name, if the rows are people with their name in one column. */
 function namePartsIn(names: readonly string[], first: JsonText = '{}'): readonly Column[] {
   const [name, part] = nameColumnsOf(names);
   const columnsFor = columnsByMeaning(names);
@@ -71,8 +71,8 @@ function namePartsIn(names: readonly string[], first: JsonText = '{}'): readonly
 }
 
 /**
- * Pure: the columns of a record, then those of its answer, which have other headers. The last column has the members that only later records
- * have. `members` are those that the answer adds to the record.
+ * Pure: the columns of a record, then those of its answer, whose headers differ. A last column collects members that only later records have.
+ * `members` are the members that the answer adds.
  */
 export function layoutOf(
   record: RecordColumns,

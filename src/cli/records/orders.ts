@@ -23,7 +23,7 @@ export function toBuyer(context: Context, { maxCredits }: PaidOptions, connectio
   };
 }
 
-/** The order that the options of a command describe. Those of `more` shape the output, too. */
+/** The order for the options of a command. `more`: further options that shape the output. */
 export function toOrder<Kind extends PaidKind>(
   context: Context,
   options: PurchaseOptions,
@@ -50,8 +50,8 @@ export function toOrder<Kind extends PaidKind>(
 }
 
 /**
- * Warns where standard output is closed: what is bought can be read from what is kept. Throws LocalIoError, before anything is
- * sent, where nothing is kept. Programs that throw an output away may leave it as one that is closed.
+ * Warns if standard output is closed: the results can be read from the history. With --no-history, throws LocalIoError before anything is
+ * sent. Programs that discard the output may close it.
  */
 export function checkOutputOpen(
   context: Context,
@@ -60,23 +60,23 @@ export function checkOutputOpen(
   if (fileOf(options) !== undefined || !context.stdout.isClosed) return;
   if (options.history) {
     createNotes(context, options).warn(
-      'standard output is closed, so nothing is printed. What arrives is stored. To read it, for free: leadpipe history',
+      'standard output is closed, so nothing is printed. The results are stored. To read them, for free: leadpipe history',
     );
     return;
   }
   throw new LocalIoError('standard output is closed, and nothing was sent', {
     charged: 'no',
-    hint: 'Name a file with -o, or leave out --no-history. To throw the output away: > /dev/null',
+    hint: 'Name a file with -o, or leave out --no-history. To discard the output: > /dev/null',
   });
 }
 
-/** Pure: what shapes the output, so that a later run can continue it in the same form. */
+/** Pure: the options that shape the output, so that a later run can use the same format. */
 export function toTerms(options: RecordOptions, format: Format, more: OutputTerms['options']): OutputTerms {
   const { append, columns, csvRaw, delimiter } = options;
   const file = fileOf(options);
   return {
     output: file === undefined ? null : resolve(file),
-    // The profile or the file's name may say something else later, and standard output may be another one.
+    // For a file, the format in use, since the profile may change. Standard output may be another one in a later run.
     options: {
       format: file === undefined ? options.format : format,
       append,
@@ -88,7 +88,7 @@ export function toTerms(options: RecordOptions, format: Format, more: OutputTerm
   };
 }
 
-/** Pure: the options that an output was begun with. */
+/** Pure: the options that an output was started with. */
 export function fromTerms({ output, options }: OutputTerms): RecordOptions {
   const { format, append, columns, csv_raw: csvRaw, delimiter } = options;
   const given = { format, append, columns, csvRaw, delimiter, output };

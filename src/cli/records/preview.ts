@@ -52,7 +52,7 @@ function toResumed(
       ? 'Only the rest is bought.'
       : 'Nothing is left to buy.';
   const running = isRunning
-    ? ' Another process is working on it now: as long as it does, this command stops with exit code 75.'
+    ? ' Another process is running it. Until that ends, this command stops with exit code 75.'
     : '';
   return `Without --dry-run, this command resumes ${operation.operationId}, started ${timeOf(context, operation)}. ${what}${running}`;
 }
@@ -71,7 +71,7 @@ function toCost(worst: Cost, available: number | undefined): string {
   return `${cost}${balance}. Nothing was bought.${next}`;
 }
 
-/** Pure: what becomes of the rows of a list. */
+/** Pure: how many rows would be sent, skipped or refused. */
 function toRows({ all, done, flawed, kept }: NonNullable<Previewed['rows']>): string {
   const sent = all - done;
   const parts = [

@@ -31,9 +31,9 @@ import type { ReportOptions } from '../options/shared-options.ts';
 export interface Printed {
   readonly shape: 'list' | 'single';
   readonly layout: Layout | LayoutOf;
-  /** Of the profile, which may set a format; by default those of the profile in use. */
+  /** The settings, which may set a format; by default those of the profile in use. */
   readonly settings?: { readonly format?: Format };
-  /** The form of a file of CSV, where the options do not say it. */
+  /** The delimiter and byte order mark of a CSV file, if the options don't set them. */
   readonly csv?: Pick<WriterOptions, 'delimiter' | 'mark'> | undefined;
   /** The purchase whose records these are, if they can be printed again. */
   readonly operationId?: string | undefined;
@@ -44,9 +44,8 @@ export interface Printed {
 type OutputOptions = RecordOptions & ReportOptions;
 
 /**
- * Runs `work` with the output open. It is opened before anything is sent, so that a full disk or a wrong path costs
- * nothing; when `work` returns, everything is there and the file of `-o` appears; when it throws, what
- * arrived stays in a temporary file next to it. Throws what `work` throws, LocalIoError and UsageError.
+ * Runs `work` with the output open. It is opened before anything is sent, so that a full disk or a wrong path costs nothing. If `work`
+ * returns, the file of `-o` appears; if it throws, the rows stay in a temporary file. Throws what `work` throws, LocalIoError, UsageError.
  */
 export async function withOutput<T>(
   context: Context,
@@ -73,12 +72,12 @@ export async function openOutput(
 ): Promise<Delivery> {
   const settings = printed.settings ?? (await readProfile(context, undefined)).settings;
   const plan = toOutputPlan(context, options, printed, settings.format);
-  if (plan.file !== undefined) await checkNotOurs(context, plan.file);
+  if (plan.file !== undefined) await checkNotOwnFolder(context, plan.file);
   const opened = await openRows(context, plan, announce);
   const { say, warn } = createNotes(context, options);
   let finished: Promise<string | undefined> | undefined;
 
-  /** What is told of it comes after its last byte. */
+  /** Finishes the output. Notes about it come after its last byte. */
   async function finish(...placing: Parameters<Delivery['finish']>): Promise<string | undefined> {
     const { guardedCells, headers, target, unfound, warnings } = await opened.finish(...placing);
     for (const line of warnings) warn(line);
@@ -86,8 +85,8 @@ export async function openOutput(
     if (target !== undefined && formatNote !== undefined) say(formatNote);
     if (guardedCells > 0) say(toGuardedNote(guardedCells));
     if (unfound.length > 0) {
-      const { toUnfound } = await import('./chosen-columns.ts');
-      warn(toUnfound(options, unfound, headers, printed.operationId));
+      const { toNoSuchColumnWarning } = await import('./chosen-columns.ts');
+      warn(toNoSuchColumnWarning(options, unfound, headers, printed.operationId));
     }
     return target;
   }
@@ -136,7 +135,7 @@ function toOutputPlan(
 }
 
 /** Throws UsageError for a file in the folders of leadpipe's own settings and records. */
-async function checkNotOurs(context: Context, file: string): Promise<void> {
+async function checkNotOwnFolder(context: Context, file: string): Promise<void> {
   const target = await targetOf(file);
   for (const name of ['config', 'state'] as const) {
     const folder = await realFolder(() => context.directories[name]);
@@ -148,7 +147,7 @@ async function checkNotOurs(context: Context, file: string): Promise<void> {
   }
 }
 
-/** Undefined where it does not exist, or where nothing says where it is. */
+/** Undefined if the folder does not exist, or can't be determined. */
 async function realFolder(folderOf: () => string): Promise<string | undefined> {
   try {
     return await realpath(folderOf());
@@ -162,7 +161,7 @@ function onScreen(context: Context, options: OutputOptions, opened: Delivery, fo
   const status = openStatusLine(context, options);
 
   async function apart<T>(work: () => Promise<T>): Promise<T> {
-    // The program that reads the pipe may print to this terminal at any time, and an array stops inside a line.
+    // A program behind the pipe may print to this terminal at any time, and an array ends in mid-line between writes.
     if (!context.stdout.isTerminal || format === 'json') status.pause();
     status.hold();
     try {
@@ -182,7 +181,7 @@ function onScreen(context: Context, options: OutputOptions, opened: Delivery, fo
   };
 }
 
-/** Prints records that this machine has. */
+/** Prints records of this machine. */
 export async function printRecords(
   context: Context,
   options: OutputOptions,
@@ -205,8 +204,8 @@ const programs = ['iTerm.app', 'vscode', 'WezTerm', 'ghostty', 'Hyper', 'rio', '
 const terms = ['xterm-kitty', 'xterm-ghostty', 'alacritty', 'foot', 'foot-extra', 'contour', 'wezterm'];
 
 /**
- * Pure: whether the terminal on standard output can show links, by what it says in the environment. One that says nothing gets none, and
- * neither does a multiplexer, since its terminal may not know them.
+ * Pure: true if the environment says that the terminal on standard output supports links. False for an unknown terminal, and for a multiplexer,
+ * since the terminal behind it may not support them.
  */
 export function hasHyperlinks({ env, stdout }: Pick<Context, 'env' | 'stdout'>): boolean {
   const { FORCE_HYPERLINK, TERM = '', TERM_PROGRAM = '', VTE_VERSION = 0 } = env;
@@ -214,11 +213,11 @@ export function hasHyperlinks({ env, stdout }: Pick<Context, 'env' | 'stdout'>):
   if (FORCE_HYPERLINK) return FORCE_HYPERLINK !== '0' && FORCE_HYPERLINK !== 'false';
   if (TERM === 'dumb' || env.CI || env.TMUX || env.STY) return false;
   if (env.WT_SESSION || env.DOMTERM || env.KITTY_WINDOW_ID || env.KONSOLE_VERSION) return true;
-  // Version 0.50.0 has a fault.
+  // VTE 0.50.0 has a bug here.
   return terms.includes(TERM) || programs.includes(TERM_PROGRAM) || Number(VTE_VERSION) > 5000;
 }
 
-/** Pure: the record with this time, which is stored in UTC, in the time zone of this machine. */
+/** Pure: the record with this UTC time converted to the local time zone. */
 export function zoned<Name extends string, Kept extends { readonly [name in Name]: string | null }>(
   record: Kept,
   name: Name,
@@ -228,7 +227,7 @@ export function zoned<Name extends string, Kept extends { readonly [name in Name
   return time === null ? record : { ...record, [name]: toZonedTime(new Date(time), zone) };
 }
 
-/** Pure: a column for such a time, up to the minute. `recent` ones are less than a year old, and need no year. */
+/** Pure: a column for such a time, without seconds. `recent`: without the year, for times less than a year ago. */
 export function timeColumn(
   name: string,
   {

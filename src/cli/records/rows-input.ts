@@ -42,9 +42,9 @@ export interface RowInput
   readonly what: string;
   readonly head: readonly InputRow[];
   readonly source: RowSource;
-  /** What is sent for a row; empty where that is nothing. */
+  /** The text to send for a row; empty if there is none. */
   readonly toText: ToRowText;
-  /** Columns that a contact lookup does not use for a record, though what it sends says nothing of a company or a website. */
+  /** Columns that a contact lookup does not use, if its text has no company or website. */
   unused(record: JsonText): readonly string[];
   /** The names in --template that no row so far had. */
   unfound(): readonly string[];
@@ -53,14 +53,14 @@ export interface RowInput
 const maxLooked = 100;
 const asLines = 'To send it too: --input-format text.';
 
-/** Pure: the form of a file of CSV that opens right in the same programs as this input. */
+/** Pure: the CSV style of the input, so that the output opens in the same programs. */
 export function csvLike({ delimiter, format, hasMark }: Pick<RowInput, 'delimiter' | 'format' | 'hasMark'>) {
   return { delimiter: delimiter === ';' ? delimiter : undefined, mark: hasMark && format === 'csv' };
 }
 
 type InputOptions = RowsOptions & Pick<RecordOptions, 'columns' | 'csvRaw'> & { readonly input: string };
 
-/** Opens the rows of a list. Throws UsageError where there would be nothing to send for any of them. */
+/** Opens the rows of a list. Throws UsageError if no row has a text to send. */
 export async function openRowsInput(
   context: Context,
   options: InputOptions,
@@ -77,7 +77,7 @@ export async function openRowsInput(
     const text = record === undefined ? '' : textIn(record);
     return columns !== undefined || (template === undefined ? text !== '' : template.unfound().length === 0);
   });
-  // Only text of CSV has apostrophes before formulas.
+  // Only CSV has apostrophes as guards before formulas.
   const guards = options.csvRaw === true ? opened.delimiter : undefined;
   const toText: ToRowText = (record) => textIn(guards === undefined ? record : withoutGuards(record, guards));
   if (template !== undefined) checkTemplate(opened, list, template);
@@ -95,7 +95,7 @@ export async function openRowsInput(
 
 type OpenedRows = Omit<RowInput, 'toText' | 'unused' | 'unfound'>;
 
-/** Opens an input, and reads its first rows. From a pipe, it only waits for those up to one that `isEnough`. Throws UsageError. */
+/** Opens an input, and reads its first rows; from a pipe, only up to a row that `isEnough`. Throws UsageError. */
 async function openHead(
   context: Context,
   {
@@ -113,7 +113,7 @@ async function openHead(
   isEnough: (row: InputRow, columns: Input['columns']) => boolean,
 ): Promise<OpenedRows> {
   const isInput = name === '-';
-  // A cell with one of these names is one of the header.
+  // These names help to find the header row.
   const filled = options.onlyMissing ? [into, ...fields] : [];
   const chosen = columns.length === 0 ? [] : toNames(columns).map((one) => toChosen(one).name);
   const wanted = [...sent, ...chosen, options.into ?? [], filled].flat();
@@ -142,7 +142,7 @@ async function openHead(
   return { ...found, note: opened.isOneColumn && !isSaid ? ofColumn : opened.note, what, head, source };
 }
 
-/** Rows that can be looked at before they are taken. Those that were looked at are kept in memory. */
+/** Rows that can be looked at before they are consumed. Rows that were looked at stay in memory. */
 function replaying(rows: AsyncIterator<InputRow>): Pick<RowSource, 'look' | 'take'> {
   let held: InputRow[] = [];
   let isOver = false;
@@ -169,7 +169,7 @@ function replaying(rows: AsyncIterator<InputRow>): Pick<RowSource, 'look' | 'tak
 
 const maxUnused = 8;
 
-/** Pure: the columns that a contact lookup does not use for a row, behind these words; empty where what is sent is enough. */
+/** Pure: the unused columns of a row, after these words; empty if there are none. */
 export function toUnused({ unused }: RowInput, row: InputRow | undefined, words: string): string {
   const names = unused(row?.record ?? '{}');
   const named = names.slice(0, maxUnused).map((name) => name.slice(0, 40));
@@ -183,7 +183,7 @@ export function namesIn({ columns, head }: Pick<RowInput, 'columns' | 'head'>): 
   return [...new Set(head.flatMap(({ record }) => [...objectMembers(record ?? '{}').keys()]))];
 }
 
-/** Pure: what a template can name: of what holds an object or a list, the paths into the first one. */
+/** Pure: the names for a template; for a column of objects or lists, the paths into the first one. */
 function pathsOf(input: Pick<RowInput, 'columns' | 'head'>): string[] {
   const views = input.head.flatMap(({ record }) => (record === undefined ? [] : [new JsonView(record)]));
   return namesIn(input).flatMap((name) => {
@@ -192,11 +192,11 @@ function pathsOf(input: Pick<RowInput, 'columns' | 'head'>): string[] {
   });
 }
 
-/** Throws UsageError, before anything is sent, where no row has something to send. */
+/** Throws UsageError, before anything is sent, if no row has a text to send. */
 function checkUsable(input: OpenedRows, list: Example, toText: ToRowText): void {
   const { field, toExample } = list;
   const { columns, format, head, isOneColumn, what } = input;
-  // Columns that say it may be empty in the first rows.
+  // A usable column may be empty in the first rows.
   const filled = objectOf((columns ?? []).map((name) => [name, '"x"']));
   const records = head.flatMap(({ record }) => record ?? []);
   if ([filled, ...records].some((record) => toText(record) !== '')) return;
@@ -210,17 +210,17 @@ function checkUsable(input: OpenedRows, list: Example, toText: ToRowText): void 
   throw new UsageError(
     `${what} has no ${unit} "${field}"${others}: leadpipe does not know what to send for a row`,
     example === undefined
-      ? `Say it with --template and the ${units} to send in braces. ${toFirstRows(input, list)}${lines}`
+      ? `Name the ${units} to send with --template, in braces. ${toFirstRows(input, list)}${lines}`
       : `Make a question of each row, for example: --template ${shellWord(example)}${lines}`,
   );
 }
 
-/** Of a table, more names make a template too long to be read. */
+/** Maximum number of names in an example template. */
 const maxNames = 5;
 
 type Example = Pick<ListOf, 'field' | 'toExample'>;
 
-/** Pure: the first three rows of a table, with templates for the first of them as the header and as data; the fields of JSON. */
+/** Pure: for a table, its first three rows, with a template if the first is the header and one if it is data; for JSON, the fields. */
 function toFirstRows(input: OpenedRows, list: Example): string {
   const { columns, head, isOneColumn, rawHeaders } = input;
   const names = namesIn(input);
@@ -228,7 +228,7 @@ function toFirstRows(input: OpenedRows, list: Example): string {
     return `${toListed(input)} For example: ${toTemplateOption(names, list)}`;
   }
   const cells = head.map(({ record }) => names.map((name) => textAt(new JsonView(record ?? '{}'), name)));
-  // With --header-row 0, the header stands in no row.
+  // With --header-row 0, there is no header row.
   const isNamed = rawHeaders.some((name) => name !== '');
   const rows = [...(isNamed ? [rawHeaders] : []), ...cells].slice(0, 3);
   const advice = isNamed ? `If the first of them is the header: ` : 'For example: ';
@@ -249,7 +249,7 @@ function toNoHeader(names: readonly string[], list: Example): string {
   return `--header-row 0 ${toTemplateOption(numbered, list)}`;
 }
 
-/** A target is one column; a name with a brace in it can't stand in a template. */
+/** A target is one column; a name with a brace can't be used in a template. */
 function toTemplateOption(names: readonly string[], { field, toExample }: Example): string {
   const possible = names.filter((name) => !/[{}]/.test(name)).slice(0, field === 'target' ? 1 : maxNames);
   const about = possible.map((name) => `{${name}}`).join(', ');
@@ -266,7 +266,7 @@ function checkTemplate(input: OpenedRows, list: Example, { paths }: Template): v
   const isThere = (path: string): boolean => {
     if (nameIn(names, path) !== undefined) return true;
     if (format === 'jsonl') return records.some((record) => hasPath(new JsonView(record), path));
-    // A part of what a cell holds. If the first rows are empty there, a later one may have it.
+    // A path into the JSON of a cell. If it is empty in the first rows, a later row may have it.
     return headsOf(path)
       .filter((one) => nameIn(names, one) !== undefined)
       .some((one) => textAt(view, one) === '' || containerAt(view, one) !== undefined);

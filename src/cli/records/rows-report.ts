@@ -36,7 +36,7 @@ export function createErrors(
   let failed = false;
   let ended: Promise<unknown> | undefined;
   const errors = {
-    /** Opens the file. Returns the output of the list, which ends it where it is cut. Throws as `openRows`. */
+    /** Opens the file. Returns the output of the list, whose `cut` also ends this file. Throws as `openRows`. */
     async openBeside(delivery: Delivery, announce: (file: string) => Promise<void>): Promise<Delivery> {
       if (file === undefined) return delivery;
       const plan: OutputPlan = {
@@ -54,7 +54,7 @@ export function createErrors(
         ...delivery,
         async cut() {
           const kept = await delivery.cut();
-          // What fails here is thrown at the end of the run.
+          // An error here is thrown at the end of the run.
           await errors.end().catch(() => undefined);
           return kept;
         },
@@ -82,7 +82,7 @@ export function createErrors(
         ),
       ]);
     },
-    /** Without failed rows, an earlier file stays as it is. Does nothing when called again, and ends as the first call did. */
+    /** Without failed rows, an existing file stays unchanged. A second call returns the outcome of the first. */
     async end(): Promise<void> {
       ended ??= Promise.resolve(failed ? output?.finish() : output?.cut());
       await ended;
@@ -112,7 +112,7 @@ export function toProgress(
 
 type Received = ReturnType<typeof createReceived>;
 
-/** Counts what the answers of a list brought: `records` are the items of all rows, `lacked` counts the rows that lack each field. */
+/** Counts the results of a list: `records` are the items of all rows, `lacked` the number of rows without each field. */
 export function createReceived({ fields = [], kind }: Pick<ListOf, 'fields' | 'kind'>) {
   return {
     found: 0,
@@ -156,7 +156,7 @@ export function toSummary(
     earlier > 0 && `${earlier} already bought, not charged again`,
     received.lacking > 0 && toLacking(received),
     unseen > 0 &&
-      `${countOf(unseen, 'answer')} of rows that the input no longer has, stored: leadpipe history show ${operationId}`,
+      `${countOf(unseen, 'answer')} of rows that are no longer in the input: leadpipe history show ${operationId}`,
     isIdle && 'nothing was left to send',
     errors !== undefined && failed + withoutResult > 0 && `failed rows in ${shellWord(errors)}`,
   ].filter((part) => part !== false);
@@ -168,7 +168,7 @@ export function toSummary(
     also: also.length === 0 ? undefined : also.join(' · '),
     charged: cost.charged,
     isPaid: true,
-    // The error tells the ID, too.
+    // The error shows the ID, too.
     ids: missing === undefined ? { operationId } : {},
   };
 }

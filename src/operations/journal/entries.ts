@@ -4,9 +4,9 @@ import { type Charged, ConfigurationError, type Outcome } from '../../errors.ts'
 import type { Addition } from '../../files/addition.ts';
 import { checkedLines, type LineContent, toCheckedLine } from '../../files/line-log.ts';
 
-/** What the index holds of an operation besides its name, so that it is found without its journal. */
+/** The index's data about an operation besides its ID, so that it is found without its journal. */
 export type Indexed = Readonly<{
-  /** Digests of what it has in common with an order. What is found by them must be compared in full. */
+  /** Digests that find operations of the same order. A match must be compared in full. */
   like: string;
   same?: string | undefined;
   output?: string | undefined;
@@ -21,12 +21,11 @@ export type Indexed = Readonly<{
 }>;
 
 /**
- * Why a cost is not known: the price of this many units was not set, which counts as soon as it is; or the rows of a list that has not ended
- * were not counted.
+ * Why a cost is unknown: the price of these units was not set (it counts once it is set), or the rows of an unfinished list were not counted.
  */
 export type UnknownCost = { readonly setting: PriceName; readonly units: number } | 'rows';
 
-/** What is or was paid at most: these credits and, where that is not all of it, why the rest is not known. */
+/** A maximum cost: the known credits and, if they are not all, why the rest is unknown. */
 export interface Cost {
   readonly credits: number;
   readonly unknown?: UnknownCost | undefined;
@@ -38,7 +37,7 @@ export type PriceName = Extract<keyof Connection['settings'], `price.${string}`>
 /** What an operation is about to do. Nothing is sent before its intent is on the disk. */
 export interface Intent {
   readonly type: 'intent';
-  /** The form of the journal. */
+  /** The version of the journal format. */
   readonly version: 1;
   /** See `Numbered`. */
   readonly number?: number;
@@ -66,13 +65,13 @@ export interface Intent {
   readonly requested?: string;
   /** For a list: the values that decide, together with a row, what is sent for it. */
   readonly row_request?: string;
-  /** Only the cost is recorded, because the day's limit adds it up: not the request, nor what it brings. */
+  /** Only the cost is recorded, for the day's limit: neither the request nor its results. */
   readonly unrecorded?: true;
   /** For a list: the most that its rows can cost together. */
   readonly reserved?: Cost;
 }
 
-/** How the run of a list ended by itself, and how many rows of its input had ended then; `all_rows` is null where they were not counted. */
+/** The outcome of a list's run that was not stopped, and how many rows had ended; `all_rows` is null if the rows were not counted. */
 export interface EndOfRun {
   readonly outcome?: Outcome;
   readonly done_rows?: number;
@@ -85,7 +84,7 @@ export type JournalEntry =
   | Readonly<
       /** The request is about to go out. Without this entry, the service has received nothing of the operation. */
       | { type: 'sent'; time: string }
-      /** The service has told the ID of the task, or of the search whose leads are about to be printed. */
+      /** The service has sent the ID of the task, or of the search whose leads are about to be printed. */
       | { type: 'created'; leads_search_id: string; request_id: string | null }
       /** A page of a task, whose records are stored. */
       | {
@@ -98,7 +97,7 @@ export type JournalEntry =
           /** How many of these leads were dropped on this machine. The positions and counts of the service include them. */
           excluded?: number;
         }
-      /** Everything has arrived, and is stored. Its file is perhaps not in its place. */
+      /** Everything has arrived and is stored. The output may not be in place yet. */
       | {
           type: 'answered';
           request_id: string | null;
@@ -108,13 +107,13 @@ export type JournalEntry =
         }
       /** How many records all runs together have written to standard output. */
       | { type: 'printed'; records: number }
-      /** The name of the file of its rows that this run is about to make. */
+      /** The path of the temporary output file that this run is about to create. */
       | { type: 'part'; file: string }
       /** The rows are about to be added to a file, in one step. */
       | ({ type: 'adding' } & Addition)
-      /** The rows are in the file of this path, whose digest it is. */
+      /** The rows are in the output file. `output` is the digest of its path. */
       | { type: 'placed'; output: string }
-      /** What can be paid in addition, from this time on. `moved` was counted before, and is sent again. */
+      /** A possible cost in addition, from this time on. `moved` was counted for an earlier day, and is sent again. */
       | { type: 'reserved'; time: string; cost: Cost; moved?: Cost; number?: number }
       /** What the operation has cost so far, while it can be resumed. For a list, with the number of rows that may have been charged. */
       | ({ type: 'spent'; spent: Cost; sent_rows?: number } & EndOfRun)
@@ -158,7 +157,7 @@ export type JournalEntry =
           found?: number;
           not_found?: number;
           stop_reason?: string | null;
-          /** For a list: how many rows were sent that may have been charged, over all its runs; and how many have ended, of how many. */
+          /** For a list: rows that may have been charged, over all its runs; ended rows; and all rows. */
           sent_rows?: number;
           done_rows?: number;
           all_rows?: number | null;
@@ -170,8 +169,8 @@ export type JournalEntry =
     >;
 
 /**
- * An entry that goes into the index before it goes into the journal. Its number, which the journal gives it, is one more than the highest
- * that the index had then: the order of these entries is the order in which they were written down, whatever the clock said.
+ * An entry that goes into the index before the journal. Its number is the highest number of the index plus one, so that these entries have
+ * an order that does not depend on the clock.
  */
 export type Numbered = EntryOf<'intent' | 'reserved' | 'rest'>;
 
@@ -180,7 +179,7 @@ export type EntryOf<Type extends JournalEntry['type']> = Extract<JournalEntry, {
 /** What an entry holds beside its type. */
 type Content<Type extends JournalEntry['type']> = Omit<EntryOf<Type>, 'type'>;
 
-/** The entries, as run.ts and the kinds write them. Undefined is what is not known, and is stored as null, or not at all. */
+/** Makes the entries that run.ts and the kinds write. Unknown values are undefined, and stored as null or not at all. */
 export const entry = {
   intent: (intent: Omit<Content<'intent'>, 'index' | 'number'>): Omit<Intent, 'index' | 'number'> => ({
     type: 'intent',
@@ -251,7 +250,7 @@ export function toEntries(
   return { entries, damage: bad === -1 ? undefined : damaged(bad + 1, path) };
 }
 
-/** Pure: what a line says. Throws ConfigurationError for a bad one. */
+/** Pure: the entry in a line. Throws ConfigurationError for a damaged line. */
 export function toEntry(content: LineContent | undefined, line: number, path: string): JournalEntry {
   if (content?.member !== 'entry') throw damaged(line, path);
   return JSON.parse(content.text);

@@ -8,13 +8,13 @@ export type Begun = Readonly<{ is: 'begun'; op: string; kind: string; time: stri
 export type IndexLine =
   | Begun
   | Readonly<
-      /** The service has named the task. */
+      /** The service has sent the ID of the task. */
       | { is: 'created'; op: string; task: string }
       /** Its rows were put into the file whose path has this digest. */
       | { is: 'placed'; op: string; output: string }
-      /** It can cost this in addition, from this time on. `moved` was counted before, and is sent again. */
+      /** `worst` is a possible cost in addition, from this time on. `moved` was counted for an earlier day, and is sent again. */
       | { is: 'reserved'; op: string; time: string; worst: Cost; moved?: Cost | undefined }
-      /** What it has cost so far, over all its runs, in place of what was reserved for them; and how it ended, if it has. */
+      /** Its cost so far over all runs, which replaces the reserved cost; and its outcome, if it has ended. */
       | {
           is: 'ended';
           op: string;
@@ -25,8 +25,8 @@ export type IndexLine =
     >;
 
 /**
- * Pure: the line of the index for an entry of a journal that begins with `intent`; undefined where the index does not hold it. It is made of
- * what the journal says alone, so that an index that is made again has the same lines.
+ * Pure: the index line for an entry of a journal that begins with `intent`; undefined for an entry that the index does not have. It depends
+ * only on the journal, so that a rebuilt index has the same lines.
  */
 export function toIndexLine(
   op: string,
@@ -51,7 +51,7 @@ export function toIndexLine(
     case 'placed':
       return { is: 'placed', op, output: entry.output };
     case 'terminal':
-      // A run that looks for the order then also finds how it ended.
+      // `same`: a run that looks for the order also finds its outcome.
       return { is: 'ended', op, outcome: entry.outcome, same: index.same, spent: entry.spent };
     default:
       return undefined;

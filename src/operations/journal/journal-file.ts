@@ -6,9 +6,9 @@ import { isUnchanged, type LogState } from '../../files/line-log.ts';
 import { damaged, type Intent, type JournalEntry, toEntries } from './entries.ts';
 import { folderOf, readOrNothing } from './folders.ts';
 
-/** The file of an operation that says what it is, and how far it has got. */
+/** The file with the intent and the progress of an operation. */
 export const journalFile = 'journal.jsonl';
-/** Is given up for the last entries where the disk is full: what was paid for must be known to the next run. */
+/** Reserved space, which is freed for the last entries if the disk is full: the next run must know what was paid for. */
 export const spareFile = 'spare';
 
 /** The entries of a journal. Nothing is stored before the intent is. */
@@ -22,15 +22,15 @@ export interface ReadJournal extends ReturnType<typeof toEntries> {
 /** The journals of this machine. */
 export type Journals = ReturnType<typeof createJournals>;
 
-/** How many journals are kept at most: a run asks for the same few, and a list of all of them for each once. */
+/** Cache size, in journals: a run reads the same few again, and a listing reads each once. */
 const maxKept = 100;
 
-/** A journal is read once. It is read again only where it has changed since. */
+/** Reads journals through a cache: a journal is read again only if it has changed. */
 export function createJournals(stateDir: string) {
   const kept = new Map<string, ReadJournal>();
   return {
     stateDir,
-    /** As it was read last; undefined where it has not been. */
+    /** The cached journal, if any. */
     known: (operationId: string) => kept.get(operationId),
     /** Undefined where there is none. Throws LocalIoError. */
     async read(operationId: string): Promise<ReadJournal | undefined> {
@@ -48,7 +48,7 @@ export function createJournals(stateDir: string) {
 function readJournal(path: string, known: ReadJournal | undefined): ReadJournal {
   const file = openSync(path, 'r');
   try {
-    // A line that is added after this makes the file another one than the state says, so it is read again.
+    // The state is taken before the content: if a line is added in between, the file is read again.
     const { ino, mtimeMs, size } = fstatSync(file);
     if (known !== undefined && isUnchanged(known.state, { ino, mtimeMs, size })) return known;
     const bytes = readFileSync(file);
@@ -88,7 +88,7 @@ export async function lastWritten(folder: string): Promise<Date> {
 
 /** Pure: the error for an ID that this machine doesn't know. It helps with typing errors, which are more likely than lost operations. */
 export function toUnknownOperation(operationId: string | undefined, known: readonly string[]): LeadpipeError {
-  const which = operationId === undefined ? 'nothing' : `no operation ${operationId.slice(0, 100)}`;
+  const which = operationId === undefined ? 'no operation' : `no operation ${operationId.slice(0, 100)}`;
   return new LeadpipeError('not_found', `there is ${which} on this machine`, {
     type: 'operation_not_found',
     facts: { is: 'no_operation', operationId: operationId ?? '', known },

@@ -15,9 +15,9 @@ import {
   spareFile,
   toUnknownOperation,
 } from './journal-file.ts';
-import { type Admit, addLateToIndex, addToIndex, type IndexContext } from './operation-index.ts';
+import { type Admit, addRecordedToIndex, addToIndex, type IndexContext } from './operation-index.ts';
 
-/** It is also the lock of its operation's folder: anything is stored, and sent, only while this process has it. */
+/** Also the lock of the operation's folder: this process stores and sends only while it has the lock. */
 export type Journal = Awaited<ReturnType<typeof openLocked>>['journal'];
 
 /** Stores nothing: for what is free, and where no journal can be made. */
@@ -69,7 +69,7 @@ async function openLocked(
   });
   if (!log.wasRead) entries = [...(known?.entries ?? [])];
   makeSpare(spare);
-  /** After an entry that could not be written, only last ones are written. */
+  /** The first write error. After it, only last entries are written. */
   let failure: unknown;
   let isThere = true;
 
@@ -82,35 +82,35 @@ async function openLocked(
       const check = admit && ((index: Parameters<Admit>[0]) => admit(index, line));
       return { ...entry, number: await addToIndex(context, line, log.size(), check) };
     } catch (error) {
-      // What is refused has written nothing.
+      // A refusal: nothing was written.
       if (error instanceof LeadpipeError && ['credits', 'temporary'].includes(error.outcome)) throw error;
       failure = notStored(what, path, error);
       throw failure;
     }
   }
 
-  /** `isLast`: where the disk is full, the spare file makes room. */
+  /** `isLast`: if the disk is full, the spare file is removed to make space. */
   async function add(
     some: readonly JournalEntry[],
     { admit, isLast = false }: { readonly admit?: Admit | undefined; readonly isLast?: boolean } = {},
   ): Promise<void> {
     if (failure !== undefined && !isLast) throw failure;
-    // The beginning goes into the index before the journal, and the end after it: so nothing in the journal is ever missed.
+    // Numbered entries go into the index before the journal, the others after it: so the index never misses a purchase in a journal.
     const whole: JournalEntry[] = [];
     for (const entry of some) whole.push(isNumbered(entry) ? await toNumbered(entry, admit) : entry);
     const from = log.size();
     log.append(whole.map(toLine).join(''), isLast ? spare : undefined);
     await log.sync().catch((error: unknown) => {
       // So the next run finds the operation as it was, and resumes it: what is in place is not bought again.
-      log.takeBack(from);
+      log.removeFrom(from);
       throw error;
     });
     entries.push(...whole);
     const late = whole
       .filter((entry) => !isNumbered(entry))
       .flatMap((entry) => toIndexLine(operationId, entry, entries[0]) ?? []);
-    // Without these lines, the operation is found nevertheless, and its journal says it.
-    if (late.length > 0) await addLateToIndex(context, late, log.size()).catch(() => undefined);
+    // A failure does no harm: the operation is found without these lines, and its journal has them.
+    if (late.length > 0) await addRecordedToIndex(context, late, log.size()).catch(() => undefined);
   }
 
   async function close(): Promise<void> {
@@ -128,16 +128,16 @@ async function openLocked(
     confirm: lock.confirm,
     /** Resolves when all these lines are on the disk. Throws LocalIoError, LockLostError. */
     append: (...some: readonly JournalEntry[]): Promise<void> => add(some),
-    /** The same. `admit` is called under the lock of the index, before anything is written, and its error is thrown. */
+    /** As `append`. First calls `admit` under the lock of the index: if it throws, nothing is written. */
     begin: (admit: Admit | undefined, ...some: readonly JournalEntry[]): Promise<void> =>
       add(some, { admit }),
-    /** When it returns, the line survives this process; the next `append` puts it on the disk. Throws LocalIoError. */
+    /** The line survives a kill of this process when this returns, and a power cut after the next `append`. Throws LocalIoError. */
     note(some: JournalEntry): void {
       if (failure !== undefined) throw failure;
       log.append(toLine(some));
       entries.push(some);
     },
-    /** As `append`, for the last entries of a run: a disk that is full has room for them. */
+    /** As `append`, for the last entries of a run: the spare file makes space for them on a full disk. */
     end: (...some: readonly JournalEntry[]): Promise<void> => add(some, { isLast: true }),
     close,
     /** Removes the journal of an operation that has sent nothing. It has no ID any more. */
@@ -150,9 +150,9 @@ async function openLocked(
       }
       await close();
       isThere = false;
-      // It counts for nothing, and its line in the index finds nothing.
+      // Its line in the index stays, with a cost of 0.
       const line = entries.length > 0 && toIndexLine(operationId, nothingSent, entries[0]);
-      if (line) await addLateToIndex(context, [line], 0).catch(() => undefined);
+      if (line) await addRecordedToIndex(context, [line], 0).catch(() => undefined);
       // If this fails, the folder stays. Nothing was sent for it, and `prune` removes it later.
       await rm(folder, { recursive: true, force: true }).catch(() => undefined);
     },
@@ -164,12 +164,12 @@ function makeSpare(path: string): void {
   try {
     if (!existsSync(path)) writeFileSync(path, Buffer.alloc(spareSize, '.'), { mode: 0o600, flag: 'wx' });
   } catch {
-    // Then the last entries need room as all others do.
+    // Without it, the last entries need free space like all others.
     removeSpare(path);
   }
 }
 
-/** One that can't be removed holds nothing. */
+/** Ignores a failure: the file has no data. */
 function removeSpare(path: string): void {
   try {
     rmSync(path, { force: true });
@@ -197,7 +197,7 @@ export async function openJournal(
   if (!isThere) throw toUnknownOperation(operationId, await listOperations(state));
   try {
     const { journal, entries } = await openLocked(context, operationId, 'there', known);
-    // Who knows the operation has read its intent.
+    // The caller has read its intent, so it has one.
     return { journal, entries: entries as unknown as Entries };
   } catch (error) {
     throw naming(error, operationId);
@@ -208,8 +208,8 @@ function isNumbered(entry: JournalEntry): entry is Numbered {
   return ['intent', 'reserved', 'rest'].includes(entry.type);
 }
 
-/** The same journal, for a purchase that shall not be recorded: it takes only what its cost follows from. */
-export function costAlone(journal: Journal): Journal {
+/** A journal for a purchase that is not recorded: it stores only the entries that its cost depends on. */
+export function costOnly(journal: Journal): Journal {
   const isOfCost = ({ type }: JournalEntry): boolean => ['intent', 'sent', 'terminal'].includes(type);
   return {
     ...journal,
@@ -221,7 +221,7 @@ export function costAlone(journal: Journal): Journal {
   };
 }
 
-/** Pure: the same error with the ID of its operation. If it has one already, of an operation that continues this one, that one stays. */
+/** Pure: the error with the ID of its operation. An ID that it has already stays. */
 export function naming(error: unknown, operationId: string | undefined): unknown {
   const isNamed = error instanceof LeadpipeError && operationId !== undefined;
   return isNamed ? error.with({ operationId, ...error.details }) : error;

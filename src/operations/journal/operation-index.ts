@@ -7,7 +7,7 @@ import { codeOf } from '../../files/error-code.ts';
 import { type HeldLock, isLocked, LockLostError, withFolderLock } from '../../files/folder-lock.ts';
 import { fromCheckedLine, toCheckedLine } from '../../files/line-log.ts';
 import { noFollow } from '../../files/own-file.ts';
-import { writeWhole } from '../../files/whole-file.ts';
+import { writeAtomically } from '../../files/whole-file.ts';
 import type { JournalEntry } from './entries.ts';
 import { folderOf, isOperationId, listOperations } from './folders.ts';
 import { type IndexLine, toIndexLine } from './index-lines.ts';
@@ -19,25 +19,25 @@ export type OperationIndex = ReturnType<typeof toIndex>;
 
 export type IndexContext = Pick<Context, 'clock' | 'directories' | 'pid' | 'random'>;
 
-/** Throws where what this line says must not begin. Nothing else begins meanwhile. */
+/** Throws if the purchase of this line must not begin. No other purchase begins meanwhile. */
 export type Admit = (index: OperationIndex, line: IndexLine) => Promise<void>;
 
 const what = 'the index of operations';
 const newline = 0x0a;
-/** How many bytes are read to find the last line: no line is nearly as long. */
+/** Bytes to read from the end to find the last line: lines are much shorter. */
 const longestTail = 1 << 16;
 
 function fileOfIndex(stateDir: string): string {
   return join(stateDir, 'index', 'operations.jsonl');
 }
 
-/** What a run reads of this machine's records: the index as the run has found it, and each journal once. */
+/** A run's view of this machine's records: the index is read once, each journal again only if it has changed. */
 export interface Reader {
   readonly openIndex: () => Promise<OperationIndex>;
   readonly journals: Journals;
 }
 
-/** `journals` are those that were read before. `mayStore`: an index that has to be made again is stored. */
+/** `journals` is the cache to use. `mayStore`: whether to store an index that had to be rebuilt. */
 export function createReader(
   context: IndexContext,
   journals: Journals = createJournals(context.directories.state),
@@ -62,14 +62,14 @@ export async function openIndex(
   return await made.then(toIndex, () => readIndex(journals));
 }
 
-/** The same, and nothing is locked or stored. */
+/** As `openIndex`, but locks and stores nothing. */
 async function readIndex(journals: Journals): Promise<OperationIndex> {
   return toIndex((await readWhole(journals)) ?? { bytes: toBytes(await readJournals(journals)) });
 }
 
 /**
- * Adds the line of an entry that is not in the journal yet, whose length is `journalSize`. It is on the disk when this resolves. Returns its
- * number. `check` sees the index before, and no other process adds to it meanwhile. Throws what `check` and the file system throw.
+ * Adds the line of an entry that is not in the journal yet; `journalSize` is the length of the journal. The line is on the disk when this
+ * resolves. Returns its number. `check` gets the index first, under its lock. Throws what `check` and the file system throw.
  */
 export async function addToIndex(
   context: IndexContext,
@@ -88,8 +88,8 @@ export async function addToIndex(
   });
 }
 
-/** The same for entries that the journal has. A power cut may take the lines away again, which is noticed when the index is read. */
-export async function addLateToIndex(
+/** Adds lines of entries that the journal has. A power cut may lose them, which is noticed when the index is read. */
+export async function addRecordedToIndex(
   context: IndexContext,
   lines: readonly IndexLine[],
   journalSize: number,
@@ -103,7 +103,7 @@ export async function addLateToIndex(
   });
 }
 
-export async function thinIndex(
+export async function filterIndex(
   context: IndexContext,
   keeps: (operationId: string) => boolean,
 ): Promise<void> {
@@ -113,7 +113,7 @@ export async function thinIndex(
     if (stored === undefined) return;
     const lines = [...storedLines(stored.bytes)].reverse();
     const kept = lines.filter(({ value }) => keeps(value.op));
-    await writeWhole(fileOfIndex(state), toBytes(kept), what, lock);
+    await writeAtomically(fileOfIndex(state), toBytes(kept), what, lock);
   });
 }
 
@@ -122,29 +122,29 @@ async function changing<T>(context: IndexContext, change: (lock: HeldLock) => Pr
   return await withFolderLock(folder, context, what, change);
 }
 
-/** Reads the index, which is made again where it has to be. Throws LocalIoError. */
+/** Reads the index, or rebuilds and stores it if necessary. Throws LocalIoError. */
 async function readOrMake(journals: Journals, lock: HeldLock): Promise<Stored> {
   const stored = await readWhole(journals);
   if (stored !== undefined) return stored;
   const bytes = toBytes(await readJournals(journals));
-  await writeWhole(fileOfIndex(journals.stateDir), bytes, what, lock);
+  await writeAtomically(fileOfIndex(journals.stateDir), bytes, what, lock);
   return toStored(bytes, bytes.length) as Stored;
 }
 
 /** The index; undefined where it has to be made again: it is missing, damaged, or older than the journals. */
 async function readWhole(journals: Journals): Promise<Stored | undefined> {
-  // What is seen before the index is read is in the index, since an operation is put there before it is put into its journal.
+  // List the operations before reading the index: each is added to the index before its journal is written, so the index must have it.
   const names = namesOfOperations(journals.stateDir);
   const stored = await readStored(journals.stateDir, 'all');
   return stored === undefined || (await isBehind(journals, stored.bytes, names)) ? undefined : stored;
 }
 
-/** Only the last lines, so that adding a line costs the same however long the index is. */
+/** Reads only the last lines, so that adding a line takes the same time for an index of any length. */
 async function readEnd(stateDir: string): Promise<Stored | undefined> {
   return await readStored(stateDir, 'end');
 }
 
-/** Adds lines where the last whole one ends. */
+/** Adds lines after the last complete one. */
 async function addBehind(
   stateDir: string,
   { crc, size }: Stored,
@@ -174,18 +174,18 @@ async function addBehind(
   }
 }
 
-/** What is stored, without an incomplete last line: what that says was never sent. */
+/** The stored index, without an incomplete last line, whose request was never sent. */
 interface Stored {
   /** All lines, or the last ones. */
   readonly bytes: Buffer;
   /** Where the next line goes, and the checksum of everything before it. */
   readonly size: number;
   readonly crc: number;
-  /** The highest number that was given. */
+  /** The highest sequence number assigned. */
   readonly number: number;
 }
 
-/** Undefined where there is no index, or where a byte of what was read has changed. */
+/** Undefined if there is no index, or if the part that was read is damaged. */
 async function readStored(stateDir: string, part: 'all' | 'end'): Promise<Stored | undefined> {
   const flags = constants.O_RDONLY | noFollow;
   const handle = await open(fileOfIndex(stateDir), flags).catch(() => undefined);
@@ -199,7 +199,7 @@ async function readStored(stateDir: string, part: 'all' | 'end'): Promise<Stored
   }
 }
 
-/** Pure: what the last bytes of an index of this size say. Undefined where one of them has changed. */
+/** Pure: parses the last bytes of an index of this size. Undefined if they are damaged. */
 function toStored(bytes: Buffer, size: number): Stored | undefined {
   const from = size - bytes.length;
   const end = bytes.lastIndexOf(newline) + 1;
@@ -213,14 +213,14 @@ function toStored(bytes: Buffer, size: number): Stored | undefined {
 interface StoredLine {
   /** The checksum of everything before it, so that the last line alone shows damage anywhere. */
   readonly before: number;
-  /** The highest number that was given to an entry of a journal, up to this line. */
+  /** The highest sequence number of an entry, up to this line. */
   readonly number: number;
-  /** The length of the journal when this was written, in bytes: where it has not grown since, it says nothing more. */
+  /** The length of the journal in bytes when this was written: a journal that has not grown has nothing new. */
   readonly size: number;
   readonly value: IndexLine;
 }
 
-/** A line without what depends on the lines before it. */
+/** A line without the checksum of the lines before it. */
 type Placed = Omit<StoredLine, 'before'>;
 
 /** The first line is about the index itself, so that an index without operations has a line, too. */
@@ -271,8 +271,8 @@ function toIndex({ bytes }: Pick<Stored, 'bytes'>) {
 }
 
 /**
- * Whether the journals say something that the index does not: it was copied before them, or its last lines were lost. This is asked each time
- * the index is read, so a journal is opened only where it has grown, and its process has ended: a living one adds what is missing.
+ * Whether the journals have entries that the index lacks: it is an older copy, or its last lines were lost. Runs each time the index is read,
+ * so it opens only journals that have grown and whose process has ended: a running process adds its own lines.
  */
 async function isBehind(journals: Journals, bytes: Buffer, names: readonly string[]): Promise<boolean> {
   const text = bytes.toString('latin1');
@@ -300,10 +300,10 @@ async function isBehind(journals: Journals, bytes: Buffer, names: readonly strin
 
 const beginOfOp = '"op":"';
 const beginOfSize = '"size":';
-/** What stands behind the name of an operation in the line that says that it is complete. */
+/** The text after the ID of an operation in the line of its completion. */
 const complete = '","outcome":"complete"';
 
-/** Where in an index the names of operations stand for the last time. Its lines are not parsed: there may be many. */
+/** The last offset of each operation ID in an index. The lines are not parsed, because there may be many. */
 function lastPlaces(text: string): Map<string, number> {
   const places = new Map<string, number>();
   for (let at = text.indexOf(beginOfOp); at !== -1; at = text.indexOf(beginOfOp, at)) {
@@ -318,19 +318,19 @@ function namesOfOperations(stateDir: string): string[] {
   try {
     return readdirSync(join(stateDir, 'operations'));
   } catch {
-    // Reading the operations themselves says why.
+    // Reading the operations reports the error.
     return [];
   }
 }
 
-/** Whether a folder has a file with something in it. The files of an operation are made empty at first. */
+/** Whether a folder has a file that is not empty. The files of an operation are empty when they are created. */
 function hasContent(folder: string): boolean {
   try {
     return readdirSync(folder).some(
       (name) => !['lock', spareFile].includes(name) && sizeOf(join(folder, name)) > 0,
     );
   } catch (error) {
-    // What is in the folder of another user can't be known.
+    // The folder of another user can't be read: it may have content.
     return codeOf(error) === 'EACCES';
   }
 }
@@ -345,7 +345,7 @@ function sizeOf(path: string): number {
   }
 }
 
-/** The kind of an operation of which nothing can be read. */
+/** The kind of an unreadable operation. */
 export const damagedKind = 'damaged';
 
 /** The lines of all journals, in the order in which they were written down. */
@@ -362,7 +362,7 @@ async function readJournals(journals: Journals): Promise<Placed[]> {
   return lines.sort((a, b) => a.number - b.number);
 }
 
-/** Pure: the lines of one journal. Those without a number of their own stand behind the one before. */
+/** Pure: the lines of one journal. A line of an entry without a number gets the number of the entry before it. */
 function linesOf(op: string, entries: readonly JournalEntry[]): Omit<Placed, 'size'>[] {
   let number = 0;
   return entries.flatMap((entry) => {

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { codeOf } from '../../files/error-code.ts';
 import { withFolderLock } from '../../files/folder-lock.ts';
 import { checkedLines, notStored, toCheckedLine } from '../../files/line-log.ts';
-import { writeWhole } from '../../files/whole-file.ts';
+import { writeAtomically } from '../../files/whole-file.ts';
 import { readFailure } from '../../files/write-failure.ts';
 import type { IndexContext } from './operation-index.ts';
 
-/** What stays of a purchase when its record is removed, so that months can be added up: nothing of what was asked for, or bought. */
+/** The data of a purchase that stays when its record is removed, for totals by month: neither its request nor its results. */
 export interface PastPurchase {
   readonly op: string;
   readonly time: string;
@@ -29,9 +29,7 @@ export interface PastPurchase {
 
 const what = 'the costs of past purchases';
 
-/**
- * A file of its own, and not a part of the index, which is made again from the journals: these purchases have none any more.
- */
+/** Not a part of the index, which is rebuilt from the journals: these purchases no longer have a journal. */
 export function fileOfPast(stateDir: string): string {
   return join(stateDir, 'past', 'purchases.jsonl');
 }
@@ -64,7 +62,7 @@ export async function addPast(
     const all = [...purchases, ...added.filter(({ op }) => !known.has(op))];
     const kept = all.filter((one) => !old(one, all));
     if (kept.length === purchases.length && all.length === purchases.length && damaged === 0) return;
-    await writeWhole(
+    await writeAtomically(
       path,
       kept.map((one) => toCheckedLine('purchase', JSON.stringify(one))).join(''),
       what,

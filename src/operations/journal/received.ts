@@ -10,7 +10,7 @@ import {
   readLog,
   toQuickLine,
 } from '../../files/line-log.ts';
-import { writeWhole } from '../../files/whole-file.ts';
+import { writeAtomically } from '../../files/whole-file.ts';
 import type { JsonText, Records } from '../../json/text.ts';
 
 /**
@@ -18,15 +18,15 @@ import type { JsonText, Records } from '../../json/text.ts';
  * leads of a search, the pages of a task, or the one answer. The rows of a list are in a file of their own (stored-rows.ts).
  */
 export const receivedFile = 'received.jsonl';
-/** The file with what arrived in place of an answer: it may hold what was paid for. */
+/** The file with an unreadable answer, which may be paid for. */
 export const garbledFile = 'answer.garbled';
 
 /** Enough for a table to find its widths, and few enough to hold in memory. */
 const recordsAtOnce = 100;
 
 /**
- * The members of a line: for a record on one line, and for one that the service wrote on several, kept as a JSON string so that no byte is
- * lost. A dropped lead was not new for its list.
+ * The member names of a line: for a record on one line, and for a record on several lines, which is stored as a JSON string so that no byte
+ * is lost. A dropped lead was not new for its list.
  */
 const members = { delivered: ['record', 'text'], dropped: ['dropped', 'droppedtext'] } as const;
 
@@ -39,8 +39,8 @@ export interface ReceivedRecord {
 export type Received = Awaited<ReturnType<typeof openReceived>>;
 
 /**
- * Opens what an operation has received, to add to it; `lock` is that of the operation, and `known` how far `readReceived` has read it: what is
- * behind that is cut off. Throws LocalIoError, LockLostError.
+ * Opens the received records of an operation, to add to them. `lock` is the operation's lock. `known` is the state that `readReceived` returned:
+ * the file is cut off after it. Throws LocalIoError, LockLostError.
  */
 export async function openReceived(folder: string, lock: HeldLock, known?: LogState) {
   const log = await openLog(join(folder, receivedFile), 'any', 'what arrives', lock, undefined, known);
@@ -64,7 +64,7 @@ export async function openReceived(folder: string, lock: HeldLock, known?: LogSt
   };
 }
 
-/** Bytes; undefined when nothing is stored, or no longer. */
+/** The size in bytes; undefined if nothing is stored (any more). */
 export async function sizeOfReceived(folder: string): Promise<number | undefined> {
   return await stat(join(folder, receivedFile)).then(
     ({ size }) => size,
@@ -73,9 +73,9 @@ export async function sizeOfReceived(folder: string): Promise<number | undefined
 }
 
 /**
- * The first `max` records, some at a time; none where nothing is stored, or no longer. Leaves out an incomplete last line, which was never
- * printed, and a damaged line, of which `damaged` gets the number and the path. Returns how far that is in the file; undefined where there is none.
- * Throws what `damaged` throws, LocalIoError.
+ * Yields the first `max` records in batches; none if nothing is stored (any more). Leaves out an incomplete last line, which was never printed,
+ * and damaged lines, whose number and path `damaged` gets. Returns the state of the file up to there; undefined without a file. Throws what
+ * `damaged` throws, LocalIoError.
  */
 export async function* readReceived(
   folder: string,
@@ -133,9 +133,9 @@ export async function readAnswer(folder: string): Promise<JsonText | undefined> 
   return undefined;
 }
 
-/** Stores what came instead of an answer. Returns where it is. Throws LocalIoError. */
+/** Stores an unreadable answer. Returns its path. Throws LocalIoError. */
 export async function storeGarbled(folder: string, text: string, lock: HeldLock): Promise<string> {
   const path = join(folder, garbledFile);
-  await writeWhole(path, text, 'the answer', lock);
+  await writeAtomically(path, text, 'the answer', lock);
   return path;
 }

@@ -6,7 +6,7 @@ import { lockFolder } from '../../files/folder-lock.ts';
 import { folderOf, toOwnHint } from './folders.ts';
 import type { Begun } from './index-lines.ts';
 import { journalFile } from './journal-file.ts';
-import { damagedKind, type IndexContext, openIndex, thinIndex } from './operation-index.ts';
+import { damagedKind, filterIndex, type IndexContext, openIndex } from './operation-index.ts';
 import { garbledFile, receivedFile } from './received.ts';
 import { rowsFile } from './stored-rows.ts';
 
@@ -23,10 +23,10 @@ interface Pruned {
 }
 
 /**
- * Removes answers and leads older than 7 days and operations older than 30, except those that a process works on and those that are
- * `needed`, since they can be resumed. With `byDays`, something is only old if operations were begun on as many later days: then a clock that was
- * once ahead removes nothing. `remember` keeps what the operations cost that are about to be removed; without that, none is. `failed` gets
- * each one that can't be removed. Throws LocalIoError.
+ * Removes answers and leads older than 7 days and operations older than 30, except those in use, and those that are `needed` because they can
+ * be resumed. With `byDays`, the age counts only if operations were begun on as many later days, so that a wrong clock removes nothing.
+ * `remember` stores the costs of operations before they are removed; if it fails, none is removed. `failed` gets each failure. Throws
+ * LocalIoError.
  */
 export async function prune(
   context: IndexContext,
@@ -68,7 +68,7 @@ export async function prune(
       const lock = await lockFolder(folder, context.pid, 'this operation');
       try {
         for (const name of old) await rm(join(folder, name), { force: true });
-        // Without a journal it is no operation any more, so no one begins to work on it.
+        // Without a journal it is no longer an operation, so no process begins to work on it.
         if (isGone) await rm(join(folder, journalFile), { force: true });
       } finally {
         lock.release();
@@ -88,6 +88,7 @@ export async function prune(
     }
   }
   const gone = new Set(pruned.flatMap((one) => (one.removed === 'operation' ? [one.operation_id] : [])));
-  if (gone.size > 0) await thinIndex(context, (operationId) => !gone.has(operationId)).catch(() => undefined);
+  if (gone.size > 0)
+    await filterIndex(context, (operationId) => !gone.has(operationId)).catch(() => undefined);
   return pruned;
 }

@@ -29,13 +29,13 @@ export type RowEnd =
       readonly message: string;
       readonly requestId: string | undefined;
       readonly charged: Charged;
-      /** What arrived in place of an answer: it may hold what was paid for. */
+      /** The unreadable answer, which may be paid for. */
       readonly body?: string | undefined;
       /** The key of the request whose answer was lost. */
       readonly key?: string | undefined;
     };
 
-/** Where the answer to a request stands or, without one, the last line about it, and what it says. */
+/** The line with the answer to a request or, without one, the last line about the request; and its state. */
 interface Place {
   readonly state: RowEnd['state'] | 'sent';
   /** Bytes. */
@@ -64,7 +64,7 @@ function createKnownRows(path: string, file: () => FileHandle) {
     const { state } = place;
     // Each key is stored once before it is sent. A failure means that it was refused and cost nothing.
     counts.sent += Number(state === 'sent') - Number(state === 'failed');
-    // What another process says later about the same request is about its own attempt, which the service refused.
+    // A later line of another process about this request is about its own attempt, which the service refused.
     if (before?.state === 'answered') {
       before.seen ||= place.seen;
       return;
@@ -156,7 +156,7 @@ export async function openStoredRows(folder: string, lock: HeldLock) {
   ): Promise<void> {
     const line = toCheckedLine(state, objectOf([['digest', `"${digest}"`], ...members]));
     const offset = state === 'sent' ? log.append(line) : add(line);
-    // The next run finds it, whether it is on the disk by then or not.
+    // Known before the sync: the next run finds the line even if the sync fails.
     known.put(digest, { offset, length: Buffer.byteLength(line) - 1, state, seen: true });
     await log.sync();
   }
@@ -164,8 +164,8 @@ export async function openStoredRows(folder: string, lock: HeldLock) {
   return {
     ...known,
     /**
-     * Stores what is about to be sent: the exact bytes of the `body`. When it returns, that survives this process; when it resolves, a power
-     * cut. Throws LocalIoError.
+     * Stores the exact `body` that is about to be sent. It survives a kill of this process when this returns, and a power cut when this
+     * resolves. Throws LocalIoError.
      */
     async intend(
       digest: bigint,
@@ -181,7 +181,7 @@ export async function openStoredRows(folder: string, lock: HeldLock) {
         ['body', body],
       ]);
     },
-    /** The same for the end of a request. */
+    /** Stores the end of a request, with the same guarantees. */
     settle(digest: bigint, number: number, { state, requestId, ...ended }: RowEnd): Promise<void> {
       const members = Object.entries(ended).flatMap(([name, value]): [string, JsonText][] => {
         if (value === undefined) return [];

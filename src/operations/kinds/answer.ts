@@ -8,7 +8,7 @@ import { entry } from '../journal/entries.ts';
 import { storeGarbled } from '../journal/received.ts';
 import { toWorstCase } from '../prices.ts';
 import type { Plan, Run } from '../run-state.ts';
-import { toDoubtful, toFailedEntries } from './failed.ts';
+import { toFailedEntries, toMaybeCharged } from './failed.ts';
 import { type AnswerKind, type BodyOf, chargedFor, failureOf, foundIn, kinds, recordsOf } from './kinds.ts';
 
 export interface Bought {
@@ -24,7 +24,7 @@ export interface Bought {
   };
 }
 
-/** An answer, and why it is not delivered, if it is not what the interface promises. */
+/** An answer, and the error that prevents its delivery, if it is not what the interface promises. */
 interface Received {
   readonly text: JsonText;
   readonly requestId: string | undefined;
@@ -79,7 +79,7 @@ async function* buy(run: Run, kind: AnswerKind, body: object, isAgain: boolean):
       idempotencyKey,
       buyer.context.signal,
     ).catch(async (thrown: unknown) => {
-      const error = isAgain ? toDoubtful(thrown) : thrown;
+      const error = isAgain ? toMaybeCharged(thrown) : thrown;
       if (error instanceof RequestError && error.answer !== undefined)
         return { text: error.answer, requestId: error.details.requestId, refusal: error };
       // The service's error matters more than a failure to write the journal.
@@ -128,11 +128,11 @@ function toNoResult(failure: string): LeadpipeError {
   });
 }
 
-/** Stores an answer that can't be understood, since it is paid for and can't be asked for again. The error says where it is. */
+/** Stores an unreadable answer, because it is paid for and can't be requested again. Returns the error, with the path in its hint. */
 async function keepGarbled(folder: string | undefined, error: unknown, lock: HeldLock): Promise<unknown> {
   if (!(error instanceof RequestError) || !error.body || folder === undefined) return error;
   const path = await storeGarbled(folder, error.body, lock).catch(() => undefined);
   return path === undefined
     ? error
-    : error.with({ hint: `The answer is stored in ${path}, as it came. Report the request ID.` });
+    : error.with({ hint: `The answer was saved unchanged to ${path}. Report the request ID.` });
 }

@@ -21,7 +21,7 @@ export const contact = {
     records: 'contacts',
     ...joinWith(toContact, (into) => [
       [into, [['content']], { keeps: longest[contact_type] }],
-      [`${into}_reference`, [['reference']], { isAside: true }],
+      [`${into}_reference`, [['reference']], { isOptional: true }],
     ]),
   }),
 } as const satisfies Lookup<ContactSearchRequest, Pick<ContactSearchRequest, 'contact_type'>>;

@@ -48,7 +48,7 @@ async function itemsLayout(items: readonly JsonText[], signal?: AbortSignal): Pr
   return { ...layout, columns: [...layout.columns, whole] };
 }
 
-/** What stands beside an item, or in its place. */
+/** The members that are added to an item, or replace it. */
 const aboutItem = ['type', 'target', 'extract_error'];
 
 /** Pure: the items of a row, one per line, after the type and the target that they belong to. */
@@ -86,7 +86,7 @@ function itemsOfRowsLayout(records: readonly JsonText[]): Layout {
   };
 }
 
-/** An item whose members don't have the names of the columns beside it. */
+/** The item, with those members renamed that have the name of a column beside it. */
 function withoutAbout(item: JsonText): JsonText {
   const members = objectMembers(item);
   if (!aboutItem.some((name) => members.has(name))) return item;

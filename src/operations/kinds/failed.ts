@@ -31,10 +31,10 @@ export function isGone(error: unknown, repetition: Repetition): boolean {
 }
 
 /**
- * Pure: the error of a request that was sent before, and whose first answer was lost. That it costs nothing this time does not mean that it
- * cost nothing then: the interface does not say whether the service looks at the key before it refuses.
+ * Pure: the error of a request that was sent again after its answer was lost. A refusal now does not mean that the first request cost nothing:
+ * the interface does not say whether the service checks the key before it refuses.
  */
-export function toDoubtful(error: unknown): unknown {
+export function toMaybeCharged(error: unknown): unknown {
   const isFree = error instanceof LeadpipeError && error.details.charged === 'no';
   return isFree ? error.with({ charged: 'maybe' }) : error;
 }

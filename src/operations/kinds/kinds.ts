@@ -24,8 +24,8 @@ import type { Request } from '../../transport/call.ts';
 import type { Kind } from './kind.ts';
 
 /*
- * What is bought, by whom it is answered and what it costs. How its records look, and what a list sends for its rows, is in layouts.ts: most commands
- * need nothing of that.
+ * The kinds of purchases: their endpoints, prices, and what is stored. The columns of their records, and what a list sends for its rows, are in
+ * layouts.ts, which most commands do not load.
  */
 
 const leads = { prints: 'list', subject: 'entity_type', about: 'objective' } as const;
@@ -62,7 +62,7 @@ const task = {
   }),
 } as const satisfies Partial<Kind<CreateTaskRequest>>;
 
-/** What decides, together with a target, what is extracted. */
+/** The values that, together with a target, decide what is extracted. */
 export interface ExtractRows {
   readonly type: ExtractionType;
   readonly instruction?: string | undefined;
@@ -129,7 +129,7 @@ export function contentOf(found: JsonView): JsonText | undefined {
   return isFilled(content) ? content : undefined;
 }
 
-/** Pure: what stands in `{ "success": false, "answer": { "answer": "…" } }`. */
+/** Pure: the inner answer of `{ "success": false, "answer": { "answer": "…" } }`. */
 function answerInAnswer(text: JsonText): JsonText {
   const found = objectMembers(text).get('answer') ?? 'null';
   return objectMembers(found).get('answer') ?? found;

@@ -25,7 +25,7 @@ export type RowRequest = { readonly template?: string | undefined } & {
 /** What is bought for each row of a list. */
 export type ListOf = RowKind<BodyOf<AnswerKind>> & { readonly kind: AnswerKind };
 
-/** Pure: from the row request, given on the command line or stored. */
+/** Pure: the list of a row request, which is given on the command line or stored. */
 export function toListOf(request: RowRequest): ListOf {
   const { kind } = request;
   const toRows = lookups[kind].rows as (request: RowRequest) => RowKind<BodyOf<AnswerKind>>;
@@ -56,7 +56,7 @@ interface Printed {
   readonly layout: Layout | LayoutOf;
 }
 
-/** Pure: how the stored records of a purchase are printed; of a list the answers, without the rows that they were bought for. */
+/** Pure: how the stored records of a purchase are printed; for a list, its answers without their rows. */
 export function storedAs({ command, body = '{}', row_request = '{}' }: Intent): Printed {
   const row = rowsOf(command);
   if (row === undefined) return printedAs(command as KeptKind, JSON.parse(body));

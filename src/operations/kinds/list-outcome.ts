@@ -16,7 +16,7 @@ export interface RowResult {
   readonly outcome?: RowOutcome;
 }
 
-/** Pure: from the end of its request. */
+/** Pure: the result of a row, from the end of its request. */
 export function toResult(kind: AnswerKind, end: RowEnd): RowResult & { readonly outcome: RowOutcome } {
   const { state, requestId } = end;
   const { answer, charged, message } =
@@ -50,21 +50,21 @@ export type ListCounts = Readonly<typeof noRows>;
 
 export interface ListEnd {
   readonly counts: ListCounts;
-  /** Only of what this run has sent. */
+  /** For the requests of this run only. */
   readonly cost: {
     readonly sent: number;
     readonly charged: Charged;
   };
-  /** Of what all runs have sent. */
+  /** For the requests of all runs. */
   readonly charged: Charged;
-  /** Where the first rows are that can't be sent. */
+  /** The places of the first rows that can't be sent. */
   readonly flawedLines: readonly Place[];
   readonly stop: LeadpipeError | undefined;
-  /** Whether there are rows that were not wanted yet. */
+  /** Whether the input has more rows than were requested so far. */
   readonly hasMore: boolean;
 }
 
-/** What the journal says at the end of a run: how the list ended, or that it can be resumed. */
+/** The journal entry at the end of a run: the outcome of the list, or that it can be resumed. */
 export async function toLastEntry(
   { first, kind, total }: Pick<ListRows, 'first' | 'kind' | 'total'>,
   folder: string,
@@ -74,12 +74,12 @@ export async function toLastEntry(
 ): Promise<JournalEntry> {
   const { counts, hasMore, stop } = end;
   const { done, failed } = counts;
-  // The reader of the output had what it wanted.
+  // A stopped list stays open, unless the reader of its output has gone.
   if (stop !== undefined && stop.outcome !== 'reader_closed') return entry.spent(nothing, stored.sent());
   const rows = { done_rows: done, all_rows: stop !== undefined || hasMore ? (total ?? null) : done };
   // A row that the service answered without a result has an answer. The next run of the list buys it again.
   const outcome = stop?.outcome ?? (hasMore || failed > 0 ? 'partial' : 'complete');
-  // Only the first rows were wanted, and the same command buys the rest.
+  // Only the first rows were requested; the same command buys the rest.
   if (stop === undefined && first !== undefined)
     return entry.spent(nothing, stored.sent(), { outcome, ...rows });
   return entry.terminal(outcome, {
@@ -96,13 +96,13 @@ export async function countAnswers(kind: AnswerKind, folder: string) {
   return { leads, found, not_found: answered - found, sent_rows: sent };
 }
 
-/** Pure: whether something was charged, of which these parts were. */
-export function chargedOfBoth(one: Charged, other: Charged): Charged {
+/** Pure: the higher of two values, in the order `no`, `maybe`, `yes`. */
+export function maxCharged(one: Charged, other: Charged): Charged {
   return one === 'yes' || other === 'no' ? one : other;
 }
 
-/** Pure: the error of a list in which rows have no result; undefined where all have one. `kept` has the rows if they are not in place. */
-export function toMissing(
+/** Pure: the error of a list with rows without a result; undefined if there are none. `kept` is the file with the rows, if they are not in place. */
+export function toRowsFailedError(
   { counts, cost, flawedLines, hasMore }: ListEnd,
   isIdle: boolean,
   operationId: string,
@@ -136,7 +136,7 @@ export function toMissing(
 }
 
 /** Pure: the error of a list that stopped early. What was written stays, and what was bought is stored. */
-export function toLeft(
+export function toStoppedListError(
   stop: LeadpipeError,
   { counts: { done }, cost }: ListEnd,
   kept: string | undefined,

@@ -11,7 +11,7 @@ import type { RowOutcome } from './row-outcome.ts';
 export interface RowSource {
   /** Whether they can be read several times, and so be counted before anything is sent. */
   readonly isRepeatable: boolean;
-  /** The rows from the first on. They can still be taken afterwards. */
+  /** Reads the rows from the first on, without consuming them. */
   look(): AsyncIterable<InputRow>;
   take(): AsyncIterable<InputRow>;
 }
@@ -33,17 +33,17 @@ export interface ListRows {
   readonly isKept?: ((record: JsonText) => boolean) | undefined;
   /** How many rows are wanted for now; with `isKept`, how many that can be bought. Undefined: all. */
   readonly first?: number | undefined;
-  /** How many rows there are, of the shard; undefined where they were not counted. */
+  /** The number of rows of the shard; undefined if they were not counted. */
   readonly total?: number | undefined;
   /** The most that a row can cost. */
   readonly worst: Cost;
   /** The name of a run. Rows that it has bought are not bought again, on any machine. */
   readonly run: string | undefined;
-  /** The most requests at once. */
+  /** Maximum concurrent requests. */
   readonly concurrency: number;
   /** Whether to buy a row again, with another key, if its answer was lost. */
   readonly retryUnknown: boolean;
-  /** How long a row may wait in total for the service to have room, in milliseconds. */
+  /** Maximum total wait of a row for a busy service, in milliseconds. */
   readonly budgetMs: number;
   toRecords(row: InputRow, outcome: RowOutcome): readonly JsonText[];
 }
@@ -57,13 +57,13 @@ export type RequestedRow = { readonly row: InputRow } & (
       readonly digest: bigint;
     }
   | { readonly is: 'flawed'; readonly digest?: undefined; readonly flaw: string }
-  /** It is passed on, or not wanted yet: no row behind it is read. */
+  /** `kept`: passed on as it is. `beyond`: not requested yet; later rows are not read. */
   | { readonly is: 'kept' | 'beyond'; readonly digest?: undefined }
 );
 
-/** What becomes of the rows of a list, by what is known before anything is sent. Rows that ask for the same are one request. */
+/** The counts of a list's rows before anything is sent. Rows that send the same count as one request. */
 export interface CountedRows {
-  /** Requests that were sent and are not sent again, and all of them. */
+  /** The number of requests that need not be sent any more, and of all requests. */
   readonly done: number;
   readonly all: number;
   /** Rows that can't be sent, and rows that are passed on as they are. */
@@ -75,7 +75,7 @@ export interface CountedRows {
 
 export type SendableRow = Extract<RequestedRow, { readonly is: 'sendable' }>;
 
-/** The rows of the shard that are wanted, with what is sent for each, and the first that is not wanted yet. */
+/** The requested rows of the shard, with what is sent for each, and the first row after them. */
 export async function* requestedRows(
   { kind, toBody, shard, isKept, first = Number.POSITIVE_INFINITY }: ListRows,
   rows: AsyncIterable<InputRow>,
@@ -93,7 +93,7 @@ export async function* requestedRows(
       yield { row, is: 'kept' };
       continue;
     }
-    // With answers that are only filled in, rows that can't be sent are no rows that would be bought.
+    // When answers are filled in, only rows that can be bought count.
     if (isKept === undefined) wanted++;
     if (isFlawed) yield { row, is: 'flawed', flaw: `${placeOf(row)} ${flaw}` };
     else {
@@ -137,20 +137,20 @@ export function findKnown(
   return found.find(({ state }) => state === 'answered') ?? found[0];
 }
 
-/** Whether the rows ask for something that is known, those that are not wanted yet too. */
-export async function hasAny(rows: ListRows, known: KnownRows): Promise<boolean> {
+/** Whether the request of any row is known, including rows that are not requested yet. */
+export async function hasKnownRow(rows: ListRows, known: KnownRows): Promise<boolean> {
   for await (const { digest } of requestedRows({ ...rows, first: undefined }, rows.source.look())) {
     if (digest !== undefined && known.stateOf(digest) !== undefined) return true;
   }
   return false;
 }
 
-/** Whether the rows ask for something that the operation has sent; undefined where it has sent nothing. */
+/** Whether the operation has sent the request of any of these rows; undefined if it has sent nothing. */
 export async function hasSentRow(rows: ListRows, { folder }: Operation): Promise<boolean | undefined> {
   const known = await openRowsOfOther(folder);
   if (known === undefined) return undefined;
   try {
-    return known.isEmpty() ? undefined : await hasAny(rows, known);
+    return known.isEmpty() ? undefined : await hasKnownRow(rows, known);
   } finally {
     await known.close();
   }

@@ -9,7 +9,7 @@ import { type Cost, nothing, sumOf, times } from '../prices.ts';
 import { type Costs, toCounted, toOverLimit } from '../reservation.ts';
 import type { Run } from '../run-state.ts';
 import { kinds } from './kinds.ts';
-import { chargedOfBoth, type ListEnd, noRows, type RowResult, toResult } from './list-outcome.ts';
+import { type ListEnd, maxCharged, noRows, type RowResult, toResult } from './list-outcome.ts';
 import {
   findKnown,
   type Known,
@@ -23,7 +23,7 @@ import { createRowPurchases, type ToClient } from './row-purchase.ts';
 
 type RowCosts = Extract<Costs, { is: 'rows' }>;
 
-/** What the journals know of rows: those of this list, and all, with other lists of the same run. */
+/** The stored rows of this list, and those of all lists of the same named run. */
 interface RowsKnown {
   readonly stored: StoredRows;
   readonly all: readonly KnownRows[];
@@ -39,14 +39,14 @@ type Ended = Required<Item>;
 
 type Work = ReturnType<typeof createWork>;
 
-/** How many lines a sentence can name. */
+/** Maximum number of line numbers in a message. */
 const maxLines = 5;
 
 /**
- * Works through a list. At the same time `readAhead` reads rows, no more than memory shall hold; `resultOf` buys those that have no answer; and
- * this function, nothing else, writes what has ended, in the order of the input. On the disk, the intent of a row comes before it is sent, and
- * its answer before it is written. After a stop (`list-stop.ts`) nothing more is read or sent, and what is in progress is stored and written.
- * Never throws because of one row; an error that concerns the whole list is in the result.
+ * Processes a list. Concurrently, `readAhead` reads a limited number of rows ahead, `resultOf` buys those without an answer, and this function
+ * alone writes ended rows, in the order of the input. The intent of a row is on the disk before it is sent, and its answer before it is written.
+ * After a stop (`list-stop.ts`) nothing more is read or sent; requests in progress are still stored and written. Never throws because of one row;
+ * an error that concerns the whole list is in the result.
  */
 export async function* workThrough(
   run: Run,
@@ -60,7 +60,7 @@ export async function* workThrough(
   const { changes, stop } = work;
   let awaited = 0;
   const stopped = (): void => {
-    // Before the stop lets those go that wait for a slot.
+    // Count them before the stop releases the rows that wait for a slot.
     awaited = work.purchases.pending();
     stop.byUser();
   };
@@ -84,7 +84,7 @@ export async function* workThrough(
         try {
           yield* write(work, ready);
         } catch (error) {
-          // Answers that are in progress are paid for, and so are stored even if they can't be written.
+          // Requests in progress are paid for, so their answers are stored even if they can't be written.
           canWrite = false;
           stop.because(error);
         }
@@ -98,7 +98,7 @@ export async function* workThrough(
   }
 }
 
-/** What those who read, buy and write share. They go on at the same time, and wait for each other's changes. */
+/** The state shared by reading, buying and writing, which run concurrently and wait for each other's changes. */
 function createWork(run: Run, rows: ListRows, costs: RowCosts, known: RowsKnown, toClient: ToClient) {
   const { buyer, operationId = '' } = run;
   const changes = createChanges();
@@ -128,10 +128,10 @@ function createWork(run: Run, rows: ListRows, costs: RowCosts, known: RowsKnown,
     isRead: false,
     /** Requests whose end is awaited: another row may ask for the same. */
     inProgress: new Map<bigint, Promise<RowResult>>(),
-    /** The first row that is bought, until it is told. All rows wait for that, in their order. */
+    /** The first row to buy, until it is announced. All rows wait for that, in their order. */
     first: undefined as { readonly row: SendableRow; told(): void } | undefined,
     told: undefined as Promise<void> | undefined,
-    /** How many rows wait for the limit. No other ones are read meanwhile, so that no more is counted for the day than is needed soon. */
+    /** How many rows wait for the limit. Reading pauses meanwhile, so that no more is reserved for the day than is needed soon. */
     waiting: 0,
     /** Whether the limit is being raised now; whether it can't be raised any more. */
     extending: undefined as Promise<boolean> | undefined,
@@ -145,7 +145,7 @@ function createWork(run: Run, rows: ListRows, costs: RowCosts, known: RowsKnown,
   };
 }
 
-/** What the rows count for the day on which they are sent: a list may run over midnight. */
+/** Counts the rows for the day on which they are sent: a list may run past midnight. */
 function createDay(run: Run, costs: RowCosts, stored: StoredRows) {
   const { clock, zone } = run.buyer.context;
   const { each } = costs;
@@ -154,7 +154,7 @@ function createDay(run: Run, costs: RowCosts, stored: StoredRows) {
   let day = dayOf(clock.now(), zone);
   let changing: Promise<void> | undefined;
 
-  /** What was sent counts for the day that is over, and the rest for the new one; `unsent` rows were written down, and are sent now. */
+  /** Sent rows count for the day that is over, the others for the new one. `unsent` rows are recorded and about to be sent. */
   async function change(today: string, unsent: number): Promise<void> {
     await run.end(entry.spent(nothing, stored.sent()));
     const { credits, unknown } = sumOf([reserved, times(each, -sent)]);
@@ -193,12 +193,12 @@ function createChanges() {
   };
 }
 
-/** After a stop, rows behind one without a result are not written: the next run needs them in their order. */
+/** After a stop, rows after one without a result are not written: the output keeps the order of the input. */
 function hasEnded({ inProgress, isRead, items, stop }: Work): boolean {
   return stop.error === undefined ? isRead && items.length === 0 : inProgress.size === 0;
 }
 
-/** Reads rows and sets off what each needs. Waits while too many of them are in memory or wait to be sent, or one waits for the limit. */
+/** Reads rows and starts the processing of each. Pauses while too many are in memory or wait to be sent, or one waits for the limit. */
 async function readAhead(work: Work): Promise<void> {
   const { changes, items, purchases, rows, stop } = work;
   const most = Math.max(256, 16 * rows.concurrency);
@@ -221,7 +221,7 @@ async function readAhead(work: Work): Promise<void> {
   changes.tell();
 }
 
-/** The result of a row: what is known, what arrives for another row that asks for the same, or what is bought. */
+/** The result of a row: already known, shared with another row that sends the same, or bought. */
 async function resultOf(work: Work, row: RequestedRow): Promise<RowResult> {
   const { counts, inProgress, rows } = work;
   if (row.is === 'flawed')
@@ -238,7 +238,7 @@ async function resultOf(work: Work, row: RequestedRow): Promise<RowResult> {
     if (known.rows.see(digest)) counts.duplicates++;
     else if (known.state === 'answered') counts.earlier++;
     const result = toResult(rows.kind, await known.rows.endOf(digest));
-    if (known.isOwn) work.charged = chargedOfBoth(work.charged, result.charged);
+    if (known.isOwn) work.charged = maxCharged(work.charged, result.charged);
     return result;
   }
   // No await before this: another row may ask for the same.
@@ -270,7 +270,7 @@ async function buyWithinLimit(work: Work, row: SendableRow, known: Known | undef
   }
 }
 
-/** Whether a row may have been sent by an earlier run, which has counted what it can cost. It is sent again with its key. */
+/** Whether an earlier run may have sent the row, and has counted its cost. It is sent again with its key. */
 function isInDoubt(known: Known | undefined): boolean {
   return known?.isOwn === true && known.state === 'sent';
 }
@@ -280,7 +280,7 @@ async function reserve(work: Work, known: Known | undefined): Promise<void> {
   const { changes, limit: spending, rows, stop } = work;
   if (spending === undefined) return;
   const { credits } = rows.worst;
-  // Its possible cost stays this row's own.
+  // Moves its cost from `spent` back to `reserved`.
   const isCounted = isInDoubt(known);
   if (isCounted) spending.settle(0, -credits);
   if (spending.reserve(credits) || isCounted) return;
@@ -299,7 +299,7 @@ async function reserve(work: Work, known: Known | undefined): Promise<void> {
   }
 }
 
-/** Raises the limit, once for all who wait for that. False where it stays as it is. */
+/** Raises the limit, once for all rows that wait. Returns false if it can't be raised. */
 async function extend(work: Work): Promise<boolean> {
   const { day, limit, rows, run } = work;
   const { buyer } = run;
@@ -314,16 +314,16 @@ async function extend(work: Work): Promise<boolean> {
   return isExtended;
 }
 
-/** Counts what a row has cost. What it did not cost can be spent for others. */
+/** Counts the cost of a row, and releases the rest of its reservation. */
 function countCost(work: Work, charged: Charged): void {
   const { changes, cost, isFree, limit, rows } = work;
-  if (!isFree) cost.charged = chargedOfBoth(cost.charged, charged);
-  work.charged = chargedOfBoth(work.charged, charged);
+  if (!isFree) cost.charged = maxCharged(cost.charged, charged);
+  work.charged = maxCharged(work.charged, charged);
   limit?.settle(rows.worst.credits, charged === 'no' ? 0 : undefined);
   changes.tell();
 }
 
-/** The rows that can be written now: those that have ended, from the first on. */
+/** Takes the rows that can be written now: all ended rows before the first that has not ended. */
 function takeReady(items: Item[]): Ended[] {
   const open = items.findIndex(({ result }) => result === undefined);
   return items.splice(0, open === -1 ? items.length : open) as Ended[];

@@ -18,12 +18,12 @@ export function createStop({ clock, signal }: Buyer['context'], changed: () => v
   // Each request adds a listener, which is no leak.
   setMaxListeners(0, halt.signal, late.signal);
 
-  /** For an error that concerns all rows. The first one stays. */
+  /** Stops the list with an error that concerns all rows. The first error is kept. */
   function because(error: unknown): void {
     halt.abort(
       error instanceof LeadpipeError ? error : new LeadpipeError('bug', String(error), { cause: error }),
     );
-    // The answers belong to the run that has taken over.
+    // Another process has the lock now, and the answers belong to it.
     if (error instanceof LockLostError) late.abort();
     changed();
   }

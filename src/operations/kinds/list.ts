@@ -9,15 +9,15 @@ import { creditsOf, times } from '../prices.ts';
 import type { Costs } from '../reservation.ts';
 import type { Plan, Run } from '../run-state.ts';
 import type { RowRequest } from './layouts.ts';
-import { type ListEnd, toLastEntry, toLeft, toMissing } from './list-outcome.ts';
-import { type CountedRows, findKnown, hasAny, type ListRows, requestedRows } from './list-rows.ts';
+import { type ListEnd, toLastEntry, toRowsFailedError, toStoppedListError } from './list-outcome.ts';
+import { type CountedRows, findKnown, hasKnownRow, type ListRows, requestedRows } from './list-rows.ts';
 import { workThrough } from './list-run.ts';
 
 export interface FinishedList extends Pick<ListEnd, 'counts' | 'cost'> {
   readonly operationId: string;
   /** Every row was answered before this run, or can't be sent. */
   readonly isIdle: boolean;
-  /** Whether there are rows that were not wanted yet: the list is not finished. */
+  /** Whether the input has more rows than were requested so far: the list is not finished. */
   readonly hasMore: boolean;
   /** Whether its rows had been added to the file before. */
   readonly isThere: boolean;
@@ -27,20 +27,20 @@ export interface FinishedList extends Pick<ListEnd, 'counts' | 'cost'> {
   readonly missing: LeadpipeError | undefined;
 }
 
-/** An answer for each row. Where the list was left, what it has bought is not bought again. */
+/** Plans an answer for each row. What earlier runs of the list have bought is not bought again. */
 export async function plan(run: Run): Promise<Plan<FinishedList>> {
   const { answers, buyer, operation, order } = run;
   const rows = order.rows as ListRows;
   const others = answers.filter(({ operationId }) => operationId !== operation?.operationId);
   const isLimited =
     buyer.spending !== undefined || buyer.connection.settings.max_credits_per_day !== undefined;
-  // Who is about to be asked, or to see a preview, wants to know what all of it can cost.
+  // A question and a preview show the maximum cost of the whole list.
   const isToTell = (operation ?? run.before) !== undefined || order.isPreview === true;
   const known = await countBefore(run, rows, others, isLimited || isToTell);
   const { fits, rest, sent } = known;
   const limit = await findRowLimit(buyer, { each: rows.worst, sent, rest }, run.reader);
   if (operation !== undefined && !run.mayStartOver && known.hasRow === false) throw toGone(operation);
-  // What may have been sent can cost from now on, too: it is not known whether it was.
+  // Rows in doubt count too: it is unknown whether they were sent.
   const open = rest === undefined ? undefined : times(rows.worst, rest + known.inDoubt);
   const { clock, zone } = buyer.context;
   const isOfToday = operation && dayOf(new Date(operation.countedAt), zone) === dayOf(clock.now(), zone);
@@ -60,7 +60,7 @@ export async function plan(run: Run): Promise<Plan<FinishedList>> {
   };
 }
 
-/** How many rows a preview names that can't be sent. */
+/** Maximum number of rows that can't be sent and that a preview names. */
 const maxNamed = 10;
 
 /** What is known of the rows before anything is sent. */
@@ -71,7 +71,7 @@ interface KnownBefore {
   readonly rest: number | undefined;
   /** Requests besides these that may have been sent and have no answer: they are sent again with their keys, and are counted already. */
   readonly inDoubt: number;
-  /** How many rows of the input the limit of the run covers, if not all: so many `--first` may ask for. */
+  /** How many rows of the input the limit of the run covers, if not all; shown as a value for `--first`. */
   readonly fits?: number | undefined;
   /** Undefined where they can't be counted. */
   readonly rows?: CountedRows;
@@ -88,7 +88,7 @@ async function countBefore(
   const own = operation && (await openRowsOfOther(operation.folder));
   const opened: KnownRows[] = [];
   try {
-    const hasRow = own === undefined || own.isEmpty() ? undefined : await hasAny(rows, own);
+    const hasRow = own === undefined || own.isEmpty() ? undefined : await hasKnownRow(rows, own);
     const sent = own?.sent() ?? 0;
     const isReadable = isPreview || rows.source.isRepeatable;
     if (!isCounted || !isReadable) return { sent, rest: undefined, inDoubt: 0, hasRow };
@@ -100,7 +100,7 @@ async function countBefore(
       spending === undefined ? Number.POSITIVE_INFINITY : spending.limit / rows.worst.credits - sent;
     let fits: number | undefined;
     let first: CountedRows['first'];
-    // After a preview, no one takes the rows.
+    // A preview may consume the rows: they are not bought afterwards.
     for await (const row of requestedRows(rows, isPreview ? rows.source.take() : rows.source.look())) {
       if (row.is === 'kept') kept++;
       else if (row.is === 'sendable' || rows.isKept === undefined) wanted++;
@@ -144,9 +144,9 @@ async function* work(
     const last = await toLastEntry(rows, folder, stored, end, isFree);
     if (stop !== undefined) {
       const kept = await run.keep();
-      // If this can't be written, more counts for the day than was spent.
+      // If this can't be written, the day's limit counts more than was spent.
       await run.end(last).catch(() => undefined);
-      throw toLeft(stop, end, kept, operationId);
+      throw toStoppedListError(stop, end, kept, operationId);
     }
     const isAdded = await run.isAddedBefore();
     const kept = await place(run, end, replaces, isAdded).catch((error: unknown) => {
@@ -155,14 +155,14 @@ async function* work(
     });
     await run.end(last);
     const isIdle = (operation !== undefined || others.length > 0) && cost.sent === 0;
-    const missing = toMissing(end, isIdle, operationId, kept, terms, isFree);
+    const missing = toRowsFailedError(end, isIdle, operationId, kept, terms, isFree);
     return {
       ...{ counts, cost, operationId, isIdle, hasMore, missing },
       isThere: isAdded,
       unseen: hasMore ? 0 : stored.unseen(),
     };
   } catch (error) {
-    // What was bought before it is bought.
+    // Rows that were bought before the error stay charged.
     throw end !== undefined && error instanceof LeadpipeError
       ? error.with({ charged: end.cost.charged, ...error.details })
       : error;
@@ -173,8 +173,8 @@ async function* work(
 }
 
 /**
- * Puts the output into its place, or returns the file with the rows where it stays as it is: it would lose the answers that it has, or rows that are
- * added once could get an answer later.
+ * Puts the output in place. Leaves it unchanged, and returns the file with the rows, if it would lose its answers, or if rows to be appended (which
+ * happens only once) could still get an answer.
  */
 async function place(
   run: Run,
@@ -187,7 +187,7 @@ async function place(
   const isAddedLater =
     run.order.terms.options.append === true && (hasMore || failed > flawed || (isAdded && cost.sent > 0));
   if (hasNoAnswer || isAddedLater) return await run.keep();
-  // An empty input is an oversight, and no answer.
+  // An empty input is probably a mistake: an existing output then stays.
   await run.place(done === 0);
   return undefined;
 }
@@ -209,6 +209,6 @@ async function isFilled({ output, options }: OutputTerms): Promise<boolean> {
 
 function toGone({ operationId }: Operation): UsageError {
   return new UsageError(
-    `none of the rows that ${operationId} has sent is in its input any more: there is nothing to resume, and nothing was bought`,
+    `the input no longer has any of the rows that ${operationId} has sent: there is nothing to resume, and nothing was bought`,
   );
 }

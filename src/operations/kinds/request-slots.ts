@@ -7,8 +7,7 @@ const quietMs = 2000;
 const notSent = new LeadpipeError('interrupted', 'not sent', { charged: 'no' });
 
 /**
- * How many requests may be in progress at once. `max` was asked for, and is never exceeded. The number is halved by a refusal, and then
- * grows by one at a time.
+ * Limits the number of concurrent requests, to `max` at most. A refusal halves the limit, which then grows by one at a time.
  */
 export function createSlots(clock: Clock, max: number, { because, halt }: Stop) {
   const waiting: (() => void)[] = [];
@@ -41,7 +40,7 @@ export function createSlots(clock: Clock, max: number, { because, halt }: Stop) 
 
   halt.addEventListener('abort', admit);
   return {
-    /** Does `work` when there is room. What it throws stops the list, before there is room for anything else. Throws when nothing more is sent. */
+    /** Runs `work` when a slot is free. An error of `work` stops the list before the slot is free again. Throws `notSent` after a stop. */
     async use<T>(work: () => Promise<T>): Promise<T> {
       await take();
       try {
@@ -54,14 +53,14 @@ export function createSlots(clock: Clock, max: number, { because, halt }: Stop) 
         free();
       }
     },
-    /** Resolves when there is room, or when nothing more is sent. */
+    /** Resolves when a slot is free, or after a stop. */
     async room(): Promise<void> {
       await take();
       free();
     },
-    /** The service had too many requests at once, and refused one that began at this time (monotonic). */
+    /** Call this when the service was busy and refused a request that began at this time (monotonic). */
     busy(since: number): void {
-      // Requests that were sent before the last change say nothing about it.
+      // A request that began before the last change says nothing about the present limit.
       if (since < changed && allowed < max) return;
       allowed = Math.max(1, Math.floor(allowed / 2));
       changed = clock.monotonic();

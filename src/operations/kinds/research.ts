@@ -15,7 +15,7 @@ export const research = {
       (answer) => answer.member('answer'),
       (into) => [
         [into, [['Result'], []]],
-        [`${into}_citations`, [['Citations']], { isAside: true }],
+        [`${into}_citations`, [['Citations']], { isOptional: true }],
       ],
     ),
   }),

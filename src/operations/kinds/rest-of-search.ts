@@ -2,14 +2,14 @@ import { limits } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { readReceived, sizeOfReceived } from '../journal/received.ts';
-import { withFirst } from '../only-new/exclusions.ts';
+import { withExclusionsFirst } from '../only-new/exclusions.ts';
 import { type Identity, identityOf } from '../only-new/identity.ts';
 import type { Operation, Part } from '../operation.ts';
 
 export type RestOfSearch = Awaited<ReturnType<typeof readRest>>;
 
 /**
- * What is stored of a search that was left, and the request for its rest. `requested` is the request of now, whose limit may be another one.
+ * The stored leads of an unfinished search, and the request for its rest. `requested` is the present request, whose limit may differ.
  * Throws ConfigurationError for damaged leads: without them, the rest would look complete. Throws LocalIoError.
  */
 export async function readRest(operation: Operation, requested: EntitySearchRequest) {
@@ -35,7 +35,7 @@ export async function readRest(operation: Operation, requested: EntitySearchRequ
   const received = Math.max(stored, progress.delivered + progress.excluded);
   return {
     operation,
-    /** What identifies the leads that it has delivered: they are left out of the rest, even if the service brings them again. */
+    /** The identities of the delivered leads: they are left out of the rest, even if the service sends them again. */
     own,
     delivered,
     dropped,
@@ -47,8 +47,8 @@ export async function readRest(operation: Operation, requested: EntitySearchRequ
 }
 
 /**
- * Pure: a new search for the rest; undefined when nothing is left to ask for. It excludes what arrived by the IDs of its parts, and by name
- * where the service told no ID, as far as the service's limits have room for them.
+ * Pure: a new search for the rest; undefined if nothing is left. It excludes the received leads by the search IDs of the parts, or by name if
+ * the service sent no ID, within the limits of the service.
  */
 function toRest(
   requested: EntitySearchRequest,
@@ -63,5 +63,5 @@ function toRest(
   const isUnnamed = parts.some(
     ({ charged, isSent, leadsSearchId }) => isSent && charged !== 'no' && leadsSearchId === undefined,
   );
-  return withFirst({ ...requested, limit: rest }, ids, isUnnamed ? names : []);
+  return withExclusionsFirst({ ...requested, limit: rest }, ids, isUnnamed ? names : []);
 }

@@ -12,8 +12,8 @@ import {
   stringOf,
 } from '../../json/text.ts';
 import { contactColumnIn } from '../../requests/column-meanings.ts';
-import { isNothing } from '../../requests/row-texts.ts';
-import { decidingIn, type Join, notFound, type Parts, uniqueNames, whyNone } from './row-parts.ts';
+import { isEmptyWord } from '../../requests/row-texts.ts';
+import { decidingIn, type Join, missingReason, notFound, type Parts, uniqueNames } from './row-parts.ts';
 
 /** What is known of an input whose missing answers are filled in. */
 export interface FillInput {
@@ -26,16 +26,16 @@ export interface FillInput {
   readonly head: readonly JsonText[];
 }
 
-/** How answers are filled in where they are missing. What stands in a record is never written over, but for the note that says why there is none. */
+/** Fills in missing answers. The values of a record are never overwritten, except the note that says why an answer is missing. */
 export interface Fill extends Join {
   /** Members of the records that the columns of the answer stand for. */
   readonly replaces: readonly string[];
-  /** The columns for the answer that are there. */
+  /** The columns of the answer that the input has already. */
   readonly there: readonly string[];
   /** Whether nothing is bought for a record: its answer is there, or the service had none. */
   isKept(record: JsonText): boolean;
-  /** Whether a word such as `n/a` stands where the answer is missing. */
-  hasMark(record: JsonText): boolean;
+  /** Whether a record has a placeholder such as `n/a` instead of an answer. */
+  hasPlaceholder(record: JsonText): boolean;
 }
 
 /** `deciding` parts are the answer itself: a record that has all of them is filled. */
@@ -49,7 +49,7 @@ export function fillWith(
   const [member, error] = [own(into), own(`${into}_error`)];
   const deciding = decidingIn(parts);
   const flatNames = parts.map(([header]) => own(header));
-  /** The form that records get which show none. */
+  /** The form of the answer for records that have neither form. */
   const isNestedByDefault = !isTable && isNestedIn(head, member, flatNames);
   const replaces = isTable ? [] : [...new Set([member, error, ...(isNestedByDefault ? [] : flatNames)])];
   const others = names.filter((name) => !replaces.includes(name));
@@ -73,9 +73,9 @@ export function fillWith(
       const note = stringOf(view.member(error))?.trim() ?? '';
       return lastNotes.includes(note) || deciding.every((part) => partOf(view, part) !== undefined);
     },
-    hasMark(record) {
+    hasPlaceholder(record) {
       const view = new JsonView(record);
-      return deciding.some((part) => isMark(foundAt(view, part)));
+      return deciding.some((part) => isPlaceholder(foundAt(view, part)));
     },
     columns: isTable ? columns.filter(({ header }) => !names.includes(header)) : columns,
     members,
@@ -83,9 +83,9 @@ export function fillWith(
     toRecords({ record = '{}' }, outcome) {
       const view = new JsonView(record);
       const value = outcome.answer === undefined ? undefined : toValue(new JsonView(outcome.answer));
-      // What counts as missing is not found: it would be bought again each time.
-      const why = whyNone(deciding, value, outcome, isAnswer);
-      // A table keeps the cell of a note that is no longer true, and it is empty.
+      // An answer that counts as missing is "not found", so that it is not bought again each time.
+      const why = missingReason(deciding, value, outcome, isAnswer);
+      // In a table, a note that is no longer true becomes an empty cell.
       const note = why ?? (isNested(view) || view.member(error) === undefined ? undefined : '');
       const filled = isNested(view)
         ? [[member, merged(view.member(member), value)] as const]
@@ -134,11 +134,11 @@ function isNestedIn(records: readonly JsonText[], member: string, flatNames: rea
   const views = records.map((record) => new JsonView(record));
   const wholes = views.flatMap((view) => view.member(member) ?? []);
   if (wholes.some((whole) => isFilled(whole) && kindOf(whole) !== 'object')) return false;
-  const isSaid = flatNames.includes(member)
+  const isNestedInRecords = flatNames.includes(member)
     ? wholes.some((whole) => kindOf(whole) === 'object')
     : wholes.length > 0;
   return (
-    isSaid ||
+    isNestedInRecords ||
     !views.some((view) => flatNames.some((name) => name !== member && view.member(name) !== undefined))
   );
 }
@@ -146,17 +146,17 @@ function isNestedIn(records: readonly JsonText[], member: string, flatNames: rea
 /** The notes of rows for which the service had no answer: they are not asked for again. */
 const lastNotes: readonly string[] = [notFound, ...Object.values(noResultTexts)];
 
-/** Pure: whether a word stands for an answer that is missing. */
-function isMark(value: JsonText | undefined): boolean {
+/** Pure: whether a value is a placeholder for a missing answer. */
+function isPlaceholder(value: JsonText | undefined): boolean {
   const text = stringOf(value ?? 'null')?.trim() ?? '';
-  return isNothing(text) || /^(?:none|null|not found)$/i.test(text);
+  return isEmptyWord(text) || /^(?:none|null|not found)$/i.test(text);
 }
 
 function isAnswer(value: JsonText | undefined): boolean {
-  return isFilled(value) && !isMark(value);
+  return isFilled(value) && !isPlaceholder(value);
 }
 
-/** Pure: an answer with what stood there before. */
+/** Pure: an answer merged with the earlier value; existing answers stay. */
 function merged(old: JsonText | undefined, value: JsonText | undefined): JsonText {
   if (value === undefined) return old ?? 'null';
   const members = objectMembers(old ?? 'null');
@@ -166,7 +166,7 @@ function merged(old: JsonText | undefined, value: JsonText | undefined): JsonTex
   return objectOf(new Map([...members, ...objectMembers(value), ...filled]));
 }
 
-/** Pure: the record with these members in their place, or at its end. Undefined removes one. */
+/** Pure: the record with these members replaced, or added at the end. The value undefined removes a member. */
 function withSet(record: JsonText, changes: readonly (readonly [string, JsonText | undefined])[]): JsonText {
   const changed = new Map(changes);
   const kept = allMembers(record).map(

@@ -3,11 +3,11 @@ import { type JsonText, JsonView } from '../../json/text.ts';
 import type { ToRowText } from '../../requests/row-texts.ts';
 import type { InputNames } from '../../requests/within-limits.ts';
 import { type Fill, type FillInput, fillWith } from './row-fill.ts';
-import { decidingIn, type Join, type Parts, uniqueNames, whyNone, withLast } from './row-parts.ts';
+import { decidingIn, type Join, missingReason, type Parts, uniqueNames, withLast } from './row-parts.ts';
 
 /**
- * How the answers of a kind look, and what is bought for each row of its lists. `Rows` is what decides, together with a row, what is sent for it:
- * values only, never the name of a file.
+ * How the answers of a kind are shown, and what is bought for each row of its lists. `Rows` has the values that, together with a row, decide what
+ * is sent for it; it never has the name of a file.
  */
 export interface Lookup<Body, Rows = unknown> {
   /** How its records are shown. It is the same when they are shown again. */
@@ -19,21 +19,21 @@ export interface Lookup<Body, Rows = unknown> {
 export interface RowKind<Body> {
   /** The field of the interface that a row fills, which is also the name of the column to look for. */
   readonly field: 'objective' | 'query' | 'entity_context' | 'target';
-  /** What is sent for a row without it; undefined where only a template can say that, such as `toExample` makes of who or what a row is. */
+  /** Makes the text for a row without that column; undefined if only a template can. `toExample` makes an example of a template from an identity. */
   readonly toText?: ToRowText;
   readonly toExample?: (about: string) => string;
   /** The request for the text of a row. `names` are the names of inputs in messages. Throws UsageError. */
   toBody(text: string, names: InputNames): Body;
-  /** What is found or not found, such as `email`; undefined where answers or their items are counted. */
+  /** The name of a result in messages, such as `email`; undefined if answers or their items are counted. */
   readonly sought?: string;
-  /** Where the answer goes by default. */
+  /** The default name for the answer in a record. */
   readonly into: string;
   readonly records: RecordsName;
   /** `own` are the names that the records and their columns have. */
   join(into: string, own: ReadonlySet<string>): Join;
-  /** The same where answers are only filled in; undefined where an answer is no part of its row. */
+  /** As `join`, for filling in missing answers; undefined if an answer is not a part of its row. */
   readonly fill?: (into: string, input: FillInput) => Fill;
-  /** The layout, where something else than the record with its answer is printed. */
+  /** The layout, if not the records with their answers are printed. */
   readonly layout?: LayoutOf;
   /** The requested fields: an answer may lack some. */
   readonly fields?: readonly string[];
@@ -61,7 +61,7 @@ export function joinWith(
         members: [name(into), name(error)],
         toRecords({ record = '{}' }, outcome) {
           const value = outcome.answer === undefined ? undefined : toValue(new JsonView(outcome.answer));
-          const why = whyNone(deciding, value, outcome);
+          const why = missingReason(deciding, value, outcome);
           const note = why === undefined ? [] : [[name(error), JSON.stringify(why)] as const];
           return [withLast(record, [[name(into), value ?? 'null'], ...note])];
         },

@@ -13,28 +13,28 @@ export interface Join {
   toRecords(row: InputRow, outcome: RowOutcome, toSent: (record: JsonText) => string): readonly JsonText[];
 }
 
-/** The columns of an answer: the header, and where in the answer its value stands. */
+/** The columns of an answer: the header, and the paths of its value. */
 export type Parts = readonly (readonly [
   header: string,
   paths: readonly Path[],
   more?: {
-    /** It says more about the others: an answer is there without it. */
-    readonly isAside?: true;
-    /** How much room a table keeps for it. */
+    /** Additional information: an answer can be without it. */
+    readonly isOptional?: true;
+    /** Minimum width in a table. */
     readonly keeps?: number;
   },
 ])[];
 
 /** Pure: the parts without which there is no answer. */
 export function decidingIn(parts: Parts): Parts {
-  return parts.filter(([, , more]) => more?.isAside !== true);
+  return parts.filter(([, , more]) => more?.isOptional !== true);
 }
 
 /** The note of a row for which nothing was found. */
 export const notFound = 'not found';
 
-/** Pure: why a row has no answer; undefined where it has one, a part of which `isThere`. */
-export function whyNone(
+/** Pure: why a row has no answer; undefined if a deciding part `isThere`. */
+export function missingReason(
   deciding: Parts,
   value: JsonText | undefined,
   { failure }: RowOutcome,
@@ -46,8 +46,7 @@ export function whyNone(
 }
 
 /**
- * Pure: names that are not taken, in whatever case of letters: columns of the row keep their names, and all of ours get the same number if one
- * of them needs it.
+ * Pure: names that are not taken, ignoring case. Columns of the row keep their names; if one of ours needs a number, all of ours get the same.
  */
 export function uniqueNames(taken: Iterable<string>, wanted: readonly string[]): (name: string) => string {
   const known = new Set(Array.from(taken, (name) => name.toLowerCase()));

@@ -23,16 +23,16 @@ interface Purchase {
   /** Whether what is sent is on the disk, with its key; and whether this run has sent it. */
   isIntended: boolean;
   isSent: boolean;
-  /** What the attempts of this run may have cost that brought no answer. */
+  /** Whether attempts of this run without an answer may have been charged. */
   charged: 'no' | 'maybe';
 }
 
-/** What an attempt brought: the end of the row, once that is stored; or the refusal of a service that had no room for it. */
+/** The result of an attempt: the end of the row, once it is stored, or the refusal of a busy service. */
 type Attempt =
   | { readonly end: Promise<RowEnd>; readonly busy?: undefined }
   | { readonly busy: RequestError; readonly end?: undefined };
 
-/** How often a row can be put back because the service had no room for it. */
+/** Maximum attempts for a row while the service is busy. */
 const maxAttempts = 30;
 /** The first and the longest wait between two attempts, where the service does not say how long. */
 const pauseMs = 1000;
@@ -54,7 +54,7 @@ export function createRowPurchases(
   }: {
     readonly keyBase: string;
     readonly stored: StoredRows;
-    /** Is awaited before a row is sent, with how many rows are written down and not sent. */
+    /** Awaited before a row is sent, with the number of rows that are recorded and not sent. */
     readonly beforeSending: (unsent: number) => Promise<void>;
   },
   toClient: ToClient,
@@ -64,14 +64,14 @@ export function createRowPurchases(
   const isFree = connection.origin === 'local';
   const slots = createSlots(clock, concurrency, stop);
   const ahead = createSlots(clock, concurrency + Math.min(concurrency, maxAhead), stop);
-  // A row that the service has no room for is put back, and tried later.
+  // If the service is busy, a row is retried here and not by the transport.
   const client = toClient((error) => error.fault !== 'busy');
   const send = client[endpoint] as (...asked: unknown[]) => ReturnType<PayingClient['enrich']>;
   let answered = 0;
-  /** Rows that are written down and were not sent. */
+  /** Rows that are recorded and not sent. */
   let unsent = 0;
 
-  /** Buys a row. Throws what it has stopped the list with, and why the row was not sent. */
+  /** Buys a row. Throws the error that stopped the list, or why the row was not sent. */
   async function buy(row: SendableRow, known: Known | undefined, keyBefore?: string): Promise<RowEnd> {
     const first = keyBefore ?? toKey(JSON.stringify([keyBase, endpoint, row.row.number, row.body]));
     // All rows that have lost the same answer get the same new key, so that it is bought again only once.
@@ -96,7 +96,7 @@ export function createRowPurchases(
       if (answered === answeredBefore) stop.because(busy);
       const failed = toFailed(busy, isFree);
       // A row that may have been sent before stays in doubt.
-      return isInDoubt(purchase) ? toDoubtful(failed) : await settle(purchase, failed);
+      return isInDoubt(purchase) ? toMaybeCharged(failed) : await settle(purchase, failed);
     }
   }
 
@@ -109,7 +109,7 @@ export function createRowPurchases(
         return await slots.use(() => request(purchase));
       })
       .catch(async (error: unknown) => {
-        throw await takeBack(purchase, error);
+        throw await removeFrom(purchase, error);
       });
   }
 
@@ -138,7 +138,7 @@ export function createRowPurchases(
       slots.busy(since);
       // The service accepted an earlier attempt, whose answer was lost.
       if (error.details.charged !== 'no') purchase.charged = 'maybe';
-      // No one waits an hour without being told, and it concerns all rows.
+      // A wait that is too long stops the whole list, so that the user is told.
       if ((error.retryAfterMs ?? 0) > budgetMs) stop.because(toLongWait(error, clock.now(), zone));
       return { busy: error };
     }
@@ -147,16 +147,16 @@ export function createRowPurchases(
   /** Stores how the request ended. When this returns, it survives this process; when it resolves, a power cut. */
   async function settle(purchase: Purchase, found: RowEnd): Promise<RowEnd> {
     const { row, digest } = purchase.row;
-    const end = isInDoubt(purchase) ? toDoubtful(found) : found;
+    const end = isInDoubt(purchase) ? toMaybeCharged(found) : found;
     await stored.settle(digest, row.number, end.state === 'unknown' ? { ...end, key: purchase.key } : end);
     return end;
   }
 
   /** For a row that was not sent, or that cost nothing. Returns its error, with what earlier attempts may have cost. */
-  async function takeBack(purchase: Purchase, error: unknown): Promise<unknown> {
+  async function removeFrom(purchase: Purchase, error: unknown): Promise<unknown> {
     if (!(error instanceof LeadpipeError) || error.details.charged !== 'no') return error;
     if (purchase.isIntended && !isInDoubt(purchase)) {
-      // So that it does not seem to be charged. Where this can't be written, the next run sends it as one that has been counted.
+      // Record that it was not charged. If this fails, the next run treats the row as counted.
       await settle(purchase, toFailed(error, isFree)).catch(() => {
         purchase.charged = 'maybe';
       });
@@ -166,7 +166,7 @@ export function createRowPurchases(
 
   return {
     buy,
-    /** Resolves when the next row can be stored, or when nothing more is sent: rows that wait take memory. */
+    /** Resolves when the next row can be stored, or after a stop. Waiting rows would take memory. */
     room: ahead.room,
     /** How many requests are in progress. */
     pending: slots.used,
@@ -184,17 +184,17 @@ function isInDoubt({ known, charged }: Purchase): boolean {
 }
 
 /** Pure: the end of a row in doubt. A refusal cost nothing, but an earlier attempt may have been charged. */
-function toDoubtful(end: RowEnd): RowEnd {
+function toMaybeCharged(end: RowEnd): RowEnd {
   return end.state === 'failed' ? { ...end, state: 'unknown', charged: 'maybe' } : end;
 }
 
-/** Pure: the error of a service that asks for a longer wait than any row may have. */
+/** Pure: the error for a requested wait that is longer than any row may wait. */
 function toLongWait(error: RequestError, now: Date, zone: Zone): LeadpipeError {
   const ms = error.retryAfterMs ?? 0;
   const until = toMinutes(new Date(now.getTime() + ms), zone);
   return error.with(
     { facts: { is: 'busy_until', until } },
-    `the service has no room for more requests, and asks to wait ${Math.ceil(ms / 1000)} s`,
+    `the service is busy, and asks to wait ${Math.ceil(ms / 1000)} s`,
   );
 }
 

@@ -12,14 +12,13 @@ export interface SearchEnd extends SearchSummary {
   readonly isStored: boolean;
   readonly operationId: string | undefined;
   readonly idempotencyKey: string;
-  /** What had arrived of it before this run, and how much of that was delivered. */
+  /** How many leads earlier runs have received, and how many of them were delivered. */
   readonly before?: { readonly received: number; readonly delivered: number };
 }
 
 /**
- * The error of an incomplete search. If the run was stopped or the output failed, that decides the outcome; otherwise it is partial, or
- * unknown when nothing arrived. `kept` is the file with what arrived, and with
- * `earlier` leads of runs before this one.
+ * The error of an incomplete search. A stop or an error of the output decides the outcome; otherwise it is `partial`, or `unknown` if nothing
+ * arrived. `kept` is the file with the received leads, and with `earlier` leads of earlier runs.
  */
 export function toCutError(
   end: SearchEnd,

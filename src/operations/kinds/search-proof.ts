@@ -3,7 +3,7 @@ import type { SearchEvent } from '../../client.ts';
 import { isOf, type JsonText, type Records } from '../../json/text.ts';
 import { createWarnings, countOf as leadsOf } from '../wording.ts';
 
-/** The limit for leads and for batches: far more than a search may bring, and few enough to remember. */
+/** Maximum number of leads and of batches: far more than a search can have, and few enough for the memory. */
 const maxOfOneStream = 1_000_000;
 
 const isLead = isOf('object');
@@ -14,8 +14,8 @@ type Done = Extract<SearchEvent, { kind: 'done' }>;
 export type SearchReading = ReturnType<typeof createSearchReading>;
 
 /**
- * Remembers a digest of each entity, since a long stream would not fit into memory. A repeated batch is dropped; of a batch that comes
- * again with other content, only the new entities are taken.
+ * Keeps a digest of each entity, because a long stream would not fit into memory. A repeated batch is dropped; if its content differs, only
+ * its new entities are taken.
  */
 export function createSearchReading() {
   /** By index: the digests of its entities, and how many the service announced. */
@@ -24,7 +24,7 @@ export function createSearchReading() {
   /** Whether any batch had no index, even an empty one. */
   let hasUnnumbered = false;
   const oddities = createWarnings();
-  /** About the whole stream: a few lines, which many odd batches must not push out. */
+  /** Warnings about the whole stream, kept apart so that warnings about many batches can't displace them. */
   const remarks: string[] = [];
   let all: Set<number> | undefined;
   let taken = 0;
@@ -46,7 +46,7 @@ export function createSearchReading() {
     if (index === undefined) {
       hasUnnumbered = true;
       for (const digest of digests) unnumbered.push(digest);
-      oddities.add('a group of leads came without its number');
+      oddities.add('a batch came without its number');
       return entities;
     }
     const before = batches.get(index);
@@ -100,8 +100,7 @@ export function createSearchReading() {
 
   /** Why batches must be missing; undefined when nothing shows that. */
   function flaw(): string | undefined {
-    if (hasUnnumbered)
-      return 'a group of leads came without its number: some leads may be missing or come twice';
+    if (hasUnnumbered) return 'a batch came without its number: some leads may be missing or repeated';
     for (const [index, { announced, digests }] of batches) {
       if (announced > digests.length) {
         return `the service announced ${leadsOf(announced)} in batch ${index}, but sent ${digests.length}`;
@@ -135,11 +134,11 @@ export function createSearchReading() {
       all ??= new Set([unnumbered, ...[...batches.values()].map(({ digests }) => digests)].flat());
       return all.has(fingerprintOf(entity));
     },
-    /** How many entities were taken, how many of these are leads, and the highest count that the service told. */
+    /** The number of entities taken, of leads among them, and the highest count that the service sent. */
     counts: () => ({ taken, leads, counted }),
     /**
-     * Why it is not proven that everything arrived; undefined when it is, once the stream has ended. A done event whose count
-     * is right proves it, however the stream then ends: with its sentinel or not, well or `cut`, for that reason.
+     * Call this after the end of the stream. Why it is not certain that everything arrived; undefined if it is. A done event with the right
+     * count is enough, with or without the sentinel, even if the stream was then cut (`cut` is the reason).
      */
     verdict(cut = 'the connection ended too early'): string | undefined {
       if (end !== undefined) return end;
@@ -150,8 +149,7 @@ export function createSearchReading() {
       const counts = `the service counted ${leadsOf(countedByDone)}, but ${leads} arrived`;
       if (countedByDone < leads && !hasSentinel) return `${cut}: ${counts}`;
       if (countedByDone < leads) remarks.push(counts);
-      if (!hasSentinel)
-        remarks.push('the service did not end its answer as it should, but no lead is missing');
+      if (!hasSentinel) remarks.push('the answer has no end marker, but no lead is missing');
       return undefined;
     },
     remark: (line: string) => void remarks.push(line),

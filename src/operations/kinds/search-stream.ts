@@ -11,12 +11,12 @@ import { createSearchReading, type SearchReading } from './search-proof.ts';
 import { readTask, toUnread } from './task-follow.ts';
 import type { Waiting } from './task-patience.ts';
 
-/** How long to wait for a search that was cut, and how often to look at it. */
-const patienceMs = 120_000;
+/** Timeout and polling times for a search that was cut. */
+const timeoutMs = 120_000;
 const poll = { firstMs: 5000, maxMs: 30_000 };
 const pageSize = 500;
 
-/** The IDs of a search, as soon as the service has told them. */
+/** The IDs of a search, as soon as the service has sent them. */
 export interface SearchIds {
   readonly leadsSearchId: string | undefined;
   readonly requestId: string | undefined;
@@ -67,7 +67,7 @@ export async function* searchEntities(
     cause = error;
   }
   let cut = isOfTheStream(cause) ? reading.verdict(cause && wordsOf(cause)) : wordsOf(cause);
-  // What was proven before the stream broke stays proven.
+  // Proven complete before the stream broke: the error does not matter.
   if (cut === undefined) cause = undefined;
   let { leadsSearchId, stopReason } = reading.summary();
   if (cut !== undefined && leadsSearchId !== undefined && isOfTheStream(cause)) {
@@ -88,11 +88,11 @@ export async function* searchEntities(
   }
   const leads = reading.counts().leads + recovered;
   const limit = request.limit ?? limits.entityLimit.default;
-  if (leads > limit) reading.remark(`${leads} leads came for a limit of ${limit}; none is left out for that`);
+  if (leads > limit) reading.remark(`${leads} leads came for a limit of ${limit}; all of them are kept`);
   return { ...reading.summary(), stopReason, cut, cause, leads, isDelivered, requestId: stream.requestId };
 }
 
-/** The leads in the text of a stream, up to where it can be understood, and the ID of the search. */
+/** The leads in the text of a stream, up to the first damaged frame, and the ID of the search. */
 export async function readFrames(text: string) {
   const reading = createSearchReading();
   const leads: JsonText[] = [];
@@ -106,10 +106,9 @@ export async function readFrames(text: string) {
 }
 
 /**
- * Reads a search whose stream was cut as if it were a task. The interface does not promise that this works; it costs nothing. Returns what
- * the stream did not bring, in the order of positions. Returns undefined unless the search ended well, as many leads are read as the stream
- * counted, and they include everything that the stream brought, to the letter: otherwise a lead could be written twice. Throws
- * StoppedError.
+ * Reads a search whose stream was cut as if it were a task. The interface does not promise that this works; it is free. Returns the leads that
+ * are missing in the stream, by position; undefined unless the search is done, at least as many leads are read as the stream counted, and they
+ * include all leads of the stream unchanged: otherwise a lead could be written twice. Throws StoppedError.
  */
 async function recoverSearch(
   client: Client,
@@ -120,7 +119,7 @@ async function recoverSearch(
   const { taken, counted } = reading.counts();
   const read: JsonText[] = [];
   const seen = toUnread(0);
-  const task = { leadsSearchId, num: pageSize, poll, patienceMs };
+  const task = { leadsSearchId, num: pageSize, poll, timeoutMs };
   try {
     for await (const event of readTask(client, waiting, task, seen)) {
       if (event.is === 'page') for (const entity of event.page.entities) read.push(entity);
@@ -140,7 +139,7 @@ function wordsOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }
 
-/** Whether the stream itself failed, and not the output, and no one stopped the run. */
+/** Whether an error is one of the stream: not of the output, and not a stop. */
 function isOfTheStream(cause: unknown): cause is RequestError | undefined {
   return cause === undefined || cause instanceof RequestError;
 }

@@ -4,12 +4,12 @@ import { LeadpipeError, type Outcome } from '../../errors.ts';
 import { LockLostError } from '../../files/folder-lock.ts';
 import type { Records } from '../../json/text.ts';
 import { RequestError } from '../../transport/request-error.ts';
-import { type LeftBehind, type Running, warningsOf } from '../events.ts';
+import { type Running, type UnresumableRun, warningsOf } from '../events.ts';
 import { type EntryOf, entry, type JournalEntry } from '../journal/entries.ts';
 import { excludeKnown, type Listed, listOf, openFilter, type RunOfList } from '../only-new/filter.ts';
 import { creditsOf, toWorstCase } from '../prices.ts';
 import type { Plan, Run } from '../run-state.ts';
-import { toDoubtful, toFailedEntries } from './failed.ts';
+import { toFailedEntries, toMaybeCharged } from './failed.ts';
 import { type RestOfSearch, readRest } from './rest-of-search.ts';
 import { type SearchEnd, toCutError } from './search-cut.ts';
 import { readFrames, type SearchIds, type SearchSummary, searchEntities } from './search-stream.ts';
@@ -22,8 +22,8 @@ const notStored =
   "The next leads are written, but not stored: they can't be printed again, and later searches may deliver and charge them again";
 const notRecorded = 'The end of this search is not recorded: the same command may buy the rest of it again';
 
-/** A new search, or the rest of one that was left: another request, which excludes what arrived. */
-export async function plan(run: Run<EntitySearchRequest>): Promise<Plan<BoughtSearch> | LeftBehind> {
+/** Plans a new search, or the rest of an unfinished one: another request, which excludes the received leads. */
+export async function plan(run: Run<EntitySearchRequest>): Promise<Plan<BoughtSearch> | UnresumableRun> {
   const { buyer, order, operation, warn } = run;
   if (operation === undefined) {
     const { body, list, intent } = await excludeKnown(buyer, order, run.reader, warn);
@@ -96,7 +96,7 @@ function isInDoubt(error: unknown): error is LeadpipeError {
   return error instanceof LeadpipeError && error.details.facts?.is === 'in_doubt';
 }
 
-/** Pure: the error of a rest whose answer was lost: what arrived before is in `part`, and is not charged again. */
+/** Pure: the error if the answer to the request for a rest was lost. The earlier leads are in `part`, and are not charged again. */
 function toRestInDoubt(
   error: LeadpipeError,
   operationId: string | undefined,
@@ -106,7 +106,7 @@ function toRestInDoubt(
   return error.with({ facts: { is: 'rest_in_doubt', operationId, part } });
 }
 
-/** Everything has arrived: the output is printed from what is stored, and nothing is bought. Throws LocalIoError. */
+/** Everything has arrived: prints the output from the stored leads, and buys nothing. Throws LocalIoError. */
 async function* complete(
   run: Run,
   { delivered, dropped, operation }: RestOfSearch,
@@ -145,7 +145,7 @@ async function* streamInto(
   let syncing = Promise.resolve();
   let synced = Number.NEGATIVE_INFINITY;
 
-  /** Runs what writes something down, until that fails once: a full disk must not end a search that is paid for. */
+  /** Writes to the disk, unless an earlier write failed: a full disk must not end a search that is paid for. */
   async function attempt(isPossible: boolean, work: () => Promise<unknown>, loss: string): Promise<boolean> {
     if (!isPossible) return false;
     try {
@@ -163,7 +163,7 @@ async function* streamInto(
     isStored = await attempt(isStored, work, notStored);
   }
 
-  /** What the journal says stays true where leads can't be stored: so the stored ones are not taken for all. */
+  /** Writes entries even if leads could not be stored: the counts then show that the stored leads are not all. */
   async function end(...entries: readonly JournalEntry[]): Promise<void> {
     isRecorded = await attempt(isRecorded, () => run.end(...entries), notRecorded);
   }
@@ -189,14 +189,14 @@ async function* streamInto(
     yield* warningsOf(warnings);
     await run.deliver(fresh);
     yield { is: 'delivered', records: fresh.length };
-    // Once a second, what is stored is put on the disk, beside the stream.
+    // Once a second, the stored leads are synced to the disk, in parallel with the stream.
     const now = context.clock.monotonic();
     if (now - synced < syncMs) return;
     synced = now;
     syncing = syncing.then(() => whileStored(sync));
   }
 
-  /** Stores the leads in what came under another content type: they are paid for. Returns the error with what is known then. */
+  /** Stores the leads of an answer with a wrong content type: they are paid for. Returns the error with facts about them. */
   async function keepLeads(error: unknown, operation: string): Promise<unknown> {
     if (!(error instanceof RequestError) || !error.body) return error;
     const { leads, leadsSearchId } = await readFrames(error.body);
@@ -220,7 +220,7 @@ async function* streamInto(
     } catch (thrown) {
       // An earlier run may have sent this request with this key.
       const isAgain = operation?.parts.some((part) => part.idempotencyKey === idempotencyKey) === true;
-      const error = isAgain ? toDoubtful(thrown) : thrown;
+      const error = isAgain ? toMaybeCharged(thrown) : thrown;
       await end(...toFailedEntries(error));
       throw operationId === undefined ? error : await keepLeads(error, operationId);
     }
@@ -240,10 +240,10 @@ async function* streamInto(
     if (error !== undefined) await end(...(leads === 0 ? toFailedEntries(error) : [terminal]));
     else {
       const { file } = run.delivery;
-      // Where a file is still to be put into its place, a kill must not leave a search that seems to be cut.
+      // If a file must still be put in place, the search must not seem to be cut after a kill.
       if (file === undefined) await end(terminal);
       else await end(entry.answered(requestId, { stop_reason: stopReason ?? null }));
-      // Everything that is said comes after the last byte of output.
+      // Messages come after the last byte of output.
       try {
         await run.place();
       } catch (thrown) {
@@ -255,7 +255,7 @@ async function* streamInto(
     const isRest = before.received > 0;
     if (isRest && error === undefined && leads < (request.limit ?? limits.entityLimit.default))
       warnings.push(maybeLost);
-    // If the reader of the output went away, there may be nobody to read this.
+    // If the reader of the output has gone, no message is needed.
     if (error?.outcome !== 'reader_closed') {
       yield* warningsOf([...warnings, ...summary.warnings]);
       yield { is: 'ended', received: ended };

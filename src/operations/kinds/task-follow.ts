@@ -4,7 +4,7 @@ import { type TaskState, terminalTaskStates } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { type OperationEvent, runToEnd } from '../events.ts';
 import { checkPage, PageError } from './task-page.ts';
-import { createPatience, type PollTimes, pollWaitMs, settledPoll, type Waiting } from './task-patience.ts';
+import { createReadRetry, type PollTimes, pollWaitMs, settledPoll, type Waiting } from './task-patience.ts';
 
 /** How long the service may be unreachable while a task is followed. */
 const outageMs = 10 * 60_000;
@@ -16,7 +16,7 @@ export interface TaskToRead {
   readonly num: number;
   readonly poll: PollTimes;
   /** How long to wait, in milliseconds. */
-  readonly patienceMs?: number | undefined;
+  readonly timeoutMs?: number | undefined;
   /** Whether this machine has created it. */
   readonly isOurs?: boolean | undefined;
 }
@@ -47,8 +47,8 @@ type Reading = AsyncGenerator<OperationEvent | { readonly is: 'page'; readonly p
 
 /**
  * Yields the pages of a task up to its `end`, as they become ready, in the order of positions; or only those that are `ready` now.
- * Comes to its end only when the state is terminal *and* the position has reached `ready_count`; throws whatever ends it earlier.
- * `seen` says how far it is: its position is behind a page once the next one is asked for.
+ * Ends only when the state is terminal *and* the position has reached `ready_count`; throws if it ends earlier. `seen` has the
+ * progress: its position moves behind a page when the next one is requested.
  */
 export async function* readTask(
   client: FreeClient,
@@ -61,11 +61,11 @@ export async function* readTask(
   let contradictions = 0;
   const deadline = new AbortController();
   const signal = AbortSignal.any([waiting.signal, deadline.signal]);
-  const limit = to === 'end' ? task.patienceMs : undefined;
+  const limit = to === 'end' ? task.timeoutMs : undefined;
   const cancel =
     limit === undefined ? undefined : waiting.clock.after(limit, () => deadline.abort('temporary'));
   const patience = { ...task, outageMs: to === 'end' ? outageMs : 0 };
-  const ask = createPatience({ ...waiting, signal }, patience);
+  const ask = createReadRetry({ ...waiting, signal }, patience);
 
   function noteReady(ready: number): void {
     if (ready < seen.readyCount && seen.warnings.length === 0) {
@@ -95,7 +95,7 @@ export async function* readTask(
     return page;
   }
 
-  /** Reads from the position to what is ready. */
+  /** Reads all ready leads from the position on. */
   async function* readPages(ready: number): Reading {
     for (let end = ready; seen.position < end; end = seen.readyCount) {
       const page = yield* ask(readNext);
@@ -128,7 +128,7 @@ export async function* readTask(
   }
 
   try {
-    // How much is ready is known from the first page on.
+    // The first page tells how many leads are ready.
     yield* to === 'end' ? readToEnd() : readPages(Number.POSITIVE_INFINITY);
   } catch (cause) {
     const gaveUp = deadline.signal.aborted && !waiting.signal.aborted && limit !== undefined;
@@ -145,7 +145,7 @@ export async function readPage(
   { leadsSearchId, num, poll }: TaskToRead,
   from: number,
 ): Promise<Page> {
-  const ask = createPatience(waiting, { poll, outageMs: 0 });
+  const ask = createReadRetry(waiting, { poll, outageMs: 0 });
   const page = ask(async () =>
     checkPage(await client.fetch(leadsSearchId, from, num, waiting.signal), leadsSearchId, from, num),
   );

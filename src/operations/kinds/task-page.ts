@@ -17,7 +17,7 @@ export class PageError extends LeadpipeError {
   }
 }
 
-/** Returns the page when it is one that the interface allows as the answer to `pts` and `num`. Throws PageError. */
+/** Returns the page if it is a valid answer to `pts` and `num`. Throws PageError. */
 export function checkPage(page: Page, leadsSearchId: string, pts: number, num: number): Page {
   const { value, entities, requestId } = page;
   const refuse = (what: string): never => {
@@ -28,9 +28,9 @@ export function checkPage(page: Page, leadsSearchId: string, pts: number, num: n
   }
   if (value.pts !== pts) refuse(`it is the page from position ${value.pts}`);
   if (value.num !== num)
-    refuse(`it is a page of ${value.num}, but ${countOf(num)} ${plural(num, 'was', 'were')} asked for`);
+    refuse(`it is a page of ${value.num}, but ${countOf(num)} ${plural(num, 'was', 'were')} requested`);
   if (value.count > num)
-    refuse(`it has ${countOf(value.count)}, but ${num} ${plural(num, 'was', 'were')} asked for`);
+    refuse(`it has ${countOf(value.count)}, but ${num} ${plural(num, 'was', 'were')} requested`);
   if (value.leads_search_id !== undefined && value.leads_search_id !== leadsSearchId) {
     refuse(`it belongs to another task, ${value.leads_search_id.slice(0, 100)}`);
   }

@@ -10,7 +10,7 @@ export interface PollTimes {
   readonly maxMs: number;
 }
 
-/** Many tasks end soon, so these waits come first, where they are shorter. */
+/** The first waits, if they are shorter: many tasks end soon. */
 const soonMs = [500, 1000, 2000];
 export const settledPoll = soonMs.length;
 const growth = 1.5;
@@ -22,7 +22,7 @@ export function pollWaitMs(polls: number, { firstMs, maxMs }: PollTimes, random:
   return Math.min(soonMs[polls] ?? steadyMs, steadyMs) * (1 + jitter * (2 * random - 1));
 }
 
-/** The failures of a free read after which it is tried again. */
+/** The failures of a free read that are retried. */
 type ReadFault = 'outage' | 'garbled' | 'empty' | 'missing';
 
 export interface PatienceOptions {
@@ -42,10 +42,10 @@ export interface Waiting {
 const maxTries = { garbled: 3, empty: 5, missing: 3 } as const;
 
 /**
- * Asks again after a wait, as often as the fault allows, and reports the first fault in a row, since the user sees nothing happen. Throws
- * the last error of `ask`, and StoppedError.
+ * Retries after a wait, as often as the fault allows. Reports the first of several faults, because the user would see no progress otherwise.
+ * Throws the last error of `ask`, and StoppedError.
  */
-export function createPatience(waiting: Waiting, options: PatienceOptions) {
+export function createReadRetry(waiting: Waiting, options: PatienceOptions) {
   const { clock, random, signal } = waiting;
   return async function* <T>(ask: () => Promise<T>): Running<T> {
     const tries = { outage: 0, garbled: 0, empty: 0, missing: 0 };

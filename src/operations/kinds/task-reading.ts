@@ -21,7 +21,7 @@ export interface TaskReading {
   readonly leads: number;
   /** Leads that were dropped on this machine, because an earlier run of the list delivered them. */
   readonly excluded: number;
-  /** Where no operation can be resumed: whether the way on is to wait for the end of the task, or to fetch once more. */
+  /** Without an operation to resume: continue by waiting for the task, or by fetching again. */
   readonly resumeBy: 'wait' | 'fetch';
   /** The operation to resume; undefined without a journal. */
   readonly operationId: string | undefined;
@@ -33,7 +33,7 @@ export interface TaskReading {
   readonly requestId: string | undefined;
 }
 
-/** What reading a task takes. Only what is recorded has a run; `task fetch` reads without one. */
+/** Everything that is needed to read a task. `task fetch` is not recorded, and has no run. */
 export interface TaskRun
   extends Pick<Run, 'buyer' | 'delivery' | 'operationId'>,
     Partial<Pick<Run, 'append' | 'deliver' | 'end' | 'operation' | 'place' | 'received'>> {
@@ -86,7 +86,7 @@ export async function* readInto(
       const next = pts + value.count;
       const fresh = isNew.filter(Boolean).length;
       const dropped = entities.length - fresh;
-      // A page is on the disk, and counted, before it is printed: so a kill leaves it out or prints it again, and never a part of it.
+      // A page is on the disk, and counted, before it is printed, so that a run after a kill can print all of it again.
       if (received !== undefined) {
         received.append(entities, isNew);
         count(leadsSearchId);
@@ -142,7 +142,7 @@ async function* end(run: TaskRun, reading: TaskReading): Running<TaskReading> {
     // The reader of the output had what it wanted.
     await run.end?.(toTerminal('reader_closed', reading)).catch(() => undefined);
   }
-  // If the reader of the output went away, there may be nobody to read this.
+  // If the reader of the output has gone, no message is needed.
   if (left?.outcome !== 'reader_closed') yield* warningsOf(warnings);
   if (left !== undefined) throw left;
   yield { is: 'ended' };
@@ -150,7 +150,7 @@ async function* end(run: TaskRun, reading: TaskReading): Running<TaskReading> {
   return reading;
 }
 
-/** The journal says that everything is there before the file appears, and that it appeared afterwards. */
+/** Puts the output in place. The journal has `answered` before that, and `terminal` after it. */
 async function place(
   { delivery, end, place: putInPlace }: TaskRun,
   reading: TaskReading,
@@ -164,9 +164,7 @@ async function place(
   await end(toTerminal(isPartial ? 'partial' : 'complete', reading));
 }
 
-/**
- * A task of which everything is stored already: its file is printed and put into its place. Throws `partial` where it ended in error.
- */
+/** Prints a task that is stored completely, and puts its output in place. Throws `partial` if the task ended in error. */
 export async function* toPlacedTask(run: Run, operation: Operation): Running<TaskReading> {
   const { parts, progress, operationId } = operation;
   const {
@@ -211,7 +209,7 @@ function isMissing(failure: LeadpipeError, { bought }: TaskReading): boolean {
   return bought !== undefined && failure instanceof RequestError && failure.fault === 'missing';
 }
 
-/** Pure: what support asks for. */
+/** Pure: the IDs for questions to support. */
 function idsOf({ details }: LeadpipeError, { bought, ...reading }: TaskReading) {
   const requestId = details.requestId ?? reading.requestId;
   return {

@@ -11,14 +11,14 @@ import type { Operation } from '../operation.ts';
 import type { ReadTerms } from '../order.ts';
 import { toWorstCase } from '../prices.ts';
 import type { Plan, Run } from '../run-state.ts';
-import { toDoubtful } from './failed.ts';
+import { toMaybeCharged } from './failed.ts';
 import { readInto, type TaskReading, type TaskStart, toPlacedTask, withPositions } from './task-reading.ts';
 
 export type FollowedTask = TaskReading & Listed;
 
 const noCosts = { is: 'nothing' } as const;
 
-/** Whatever is done with a task: it is created, created and read, or read. */
+/** Plans what to do with a task: create it, create and read it, or read it. */
 export async function plan(run: Run): Promise<Plan<BoughtTask | FollowedTask>> {
   const { kind } = run.order;
   if (kind === 'task create') return await planCreation(run as Run<CreateTaskRequest>);
@@ -26,7 +26,7 @@ export async function plan(run: Run): Promise<Plan<BoughtTask | FollowedTask>> {
   return planWait(run as Run<{ readonly leads_search_id: string }>);
 }
 
-/** A task that is created, and not waited for. Where the answer to its creation was lost, that is sent again with its key. */
+/** Plans to create a task without waiting for it. A creation whose answer was lost is sent again with its key. */
 async function planCreation(run: Run<CreateTaskRequest>): Promise<Plan<BoughtTask>> {
   const { buyer, operation, order, warn } = run;
   const sent = operation?.parts.at(-1);
@@ -95,7 +95,7 @@ export async function createTask(
       // The service's error matters more than a failure to write the journal.
       await end(entry.terminal(error.outcome, { charged: 'no', leads: 0 })).catch(() => undefined);
     }
-    throw isAgain ? toDoubtful(error) : error;
+    throw isAgain ? toMaybeCharged(error) : error;
   }
   const { leads_search_id } = answer.value;
   try {
@@ -113,9 +113,7 @@ export async function createTask(
   return answer;
 }
 
-/**
- * A task that is created and read to its end. Where it was left, what is stored is printed again, and reading continues behind it, which is free.
- */
+/** Plans to create a task and read it to its end. A resumed run prints the stored leads again, and reads on after them for free. */
 async function planRun(run: Run<CreateTaskRequest>): Promise<Plan<FollowedTask>> {
   const { buyer, operation, order, warn } = run;
   if (operation === undefined) {
@@ -135,7 +133,7 @@ async function planRun(run: Run<CreateTaskRequest>): Promise<Plan<FollowedTask>>
   if (leadsSearchId !== undefined)
     return { ...resumed, costs: noCosts, perform: () => follow(run, list, { leadsSearchId }) };
   const age = buyer.context.clock.now().getTime() - Date.parse(sent?.sentAt ?? operation.intent.time);
-  // Of a negative age, the clock was set back. What the service still knows by its key is not bought twice.
+  // If the age is negative, the clock was set back. Sending is safe then: the service does not charge a known key twice.
   if (age >= rememberedMs) return { costs: noCosts, perform: () => giveUp(run) };
   // Exactly what was sent, with its key: the service never charges that twice.
   const body: CreateTaskRequest = JSON.parse(sent?.body ?? '{}');
@@ -220,7 +218,7 @@ async function* follow(
   }
 }
 
-/** Pure: what a resumed run reads as it was begun: the form of its records, and the size of a page. */
+/** Pure: how to read a task. A resumed run keeps the form of its records and the size of a page. */
 function toTerms(read: ReadTerms | undefined, operation: Operation | undefined): ReadTerms {
   const known = read ?? { num: 500, positions: false, poll: { firstMs: 5000, maxMs: 30_000 } };
   if (operation === undefined) return known;
@@ -234,7 +232,7 @@ async function* giveUp(run: Run): Running<FollowedTask> {
   await run.end(entry.terminal('unknown', { charged: 'maybe' }));
   throw new LeadpipeError(
     'unknown',
-    'leadpipe never got the ID of this task, more than 24 hours ago, and the service may have forgotten the request. Nothing was sent',
+    'leadpipe never got the ID of this task. It was sent more than 24 hours ago, so the service may have forgotten it. Nothing was sent now',
     { type: 'replay_too_old', charged: 'maybe', facts: { is: 'replay_too_old' } },
   );
 }

@@ -31,7 +31,7 @@ export function withExclusions<
 }
 
 /** Pure: a search that excludes these, within the service's limits: first the IDs and names given here, then those of the request. */
-export function withFirst<
+export function withExclusionsFirst<
   Request extends Pick<CreateTaskRequest, 'dedup_service_leads' | 'dedup_custom_leads'>,
 >(requested: Request, ids: readonly string[], names: readonly string[]): Request {
   const { dedup_service_leads: givenIds = [], dedup_custom_leads: givenNames = [] } = requested;
@@ -46,7 +46,7 @@ export function withFirst<
   };
 }
 
-/** What was given by hand, then the others that the service can take, each once, while there is room. */
+/** The given values, then the others that the service accepts, each once, up to the limits. */
 function fitting(
   given: readonly string[],
   others: readonly string[],

@@ -19,11 +19,11 @@ import {
   toDeliveredLine,
 } from './lists.ts';
 
-/** The list that a run belongs to, and what is left out of what arrives. */
+/** The list of a run, and which of its received leads are left out. */
 export interface RunOfList {
   /** Undefined where its leads count for no list. */
   readonly name?: string | undefined;
-  /** What earlier runs have delivered, where that is left out. */
+  /** The leads of earlier runs, if they are left out. */
   readonly delivered: Known;
   /** How many leads the list has, if they are left out. */
   readonly size?: number;
@@ -45,8 +45,8 @@ interface Wanted<Body> {
 const nothingKnown = createKnown([]);
 
 /**
- * The request as it is sent, without the leads of the list where only new ones are wanted; the list as it is now; and what the journal
- * holds of both. `own` leads are those that the operation has delivered before: they never come twice. Throws LocalIoError.
+ * The request to send, without the leads of the list if only new ones are wanted; the present list; and the members of the intent about both.
+ * `own` leads were delivered by this operation before, and are never delivered twice. Throws LocalIoError.
  */
 export async function excludeKnown<
   Body extends Pick<CreateTaskRequest, 'entity_type' | 'dedup_service_leads' | 'dedup_custom_leads'>,
@@ -82,8 +82,7 @@ export async function excludeKnown<
 }
 
 /**
- * The list of an operation that is resumed. What it delivered itself is not left out. Undefined where its leads count for none. Throws
- * LocalIoError.
+ * The list of an operation that is resumed. Its own leads are not left out. Undefined if they count for no list. Throws LocalIoError.
  */
 export async function listOf(
   buyer: Buyer,
@@ -106,13 +105,13 @@ async function readLines({ connection, context }: Buyer, name: string, warn: Dam
 /** Decides which of the leads that arrive are delivered. */
 export type LeadFilter = ReturnType<typeof createFilter>;
 
-/** `count` writes into the `file` that leads were delivered, or were brought again by a search. */
+/** `count` records in `file` which leads were delivered, and by which search. */
 function createFilter(
   known: Known,
   count?: (leads: readonly Identity[], leadsSearchId: string | null) => void,
   file?: Pick<LineLog, 'sync' | 'close'>,
 ) {
-  // The identities of leads are only made where they are needed.
+  // Identities are only computed if they are needed.
   const isFiltering = count !== undefined || !known.isEmpty;
   return {
     check(leads: Records) {
@@ -141,8 +140,8 @@ function createFilter(
 export const noFilter = createFilter(nothingKnown);
 
 /**
- * The filter of a list. It counts what it lets through until it is closed. Counts nothing for an operation without a record. Throws
- * LocalIoError where the list can't be written.
+ * The filter of a list. It counts the leads that it passes, until it is closed; none for an unrecorded operation. Throws LocalIoError if the
+ * list can't be written.
  */
 export async function openFilter(
   buyer: Buyer,

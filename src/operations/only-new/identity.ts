@@ -14,7 +14,7 @@ const toDigest = digestTo(18);
 const longestName = 300;
 /** A longer link is not stored: a list may have half a million. */
 const longestLink = 200;
-/** More than any entity type has. A lead with a million links still makes one line. */
+/** More links than any entity type has. It limits the length of a line. */
 const maxLinks = 20;
 
 /**
@@ -55,8 +55,8 @@ export function createKnown(identities: Iterable<Identity>) {
   return {
     isEmpty: names.size === 0,
     /**
-     * Whether a lead is not among them: that is one with the same name and a common link, or only the same name where one of the two has no
-     * links. The same name with different links means two leads. A lead without an identity is never among them.
+     * Whether a lead is unknown. Two leads are the same if they have the same name and a common link, or the same name and one of them has no
+     * links. A lead without an identity is always unknown.
      */
     lacks(identity: Identity | undefined): boolean {
       if (identity === undefined) return true;
@@ -67,7 +67,7 @@ export function createKnown(identities: Iterable<Identity>) {
   };
 }
 
-/** Pure: the same for names that differ only in case, in outer spaces, or in how Unicode writes them. */
+/** Pure: a key that is equal for names that differ only in case, outer spaces, or Unicode normalization. */
 export function nameKey(name: string): string {
   const trimmed = name.trim();
   return (isAscii.test(trimmed) ? trimmed : trimmed.normalize('NFC')).toLowerCase();
@@ -75,7 +75,7 @@ export function nameKey(name: string): string {
 
 const isAscii = /^[\x20-\x7e]*$/;
 
-/** Pure: a link in lower case, without its scheme, `www.` and what may end it. */
+/** Pure: a link in lower case, without its scheme, `www.`, and `/`, `#` or `?` at the end. */
 function bareLink(link = ''): string {
   const whole = link.trim().toLowerCase();
   const scheme = ['https://', 'http://'].find((one) => whole.startsWith(one)) ?? '';

@@ -5,7 +5,7 @@ import { LocalIoError } from '../../errors.ts';
 import { type HeldLock, isLocked, withFolderLock } from '../../files/folder-lock.ts';
 import { checkedLines, type LineLog, notStored, openLog, toCheckedLine } from '../../files/line-log.ts';
 import { syncFolder } from '../../files/private-folder.ts';
-import { writeWhole } from '../../files/whole-file.ts';
+import { writeAtomically } from '../../files/whole-file.ts';
 import type { Buyer } from '../buyer.ts';
 import { folderOf, readOrNothing } from '../journal/folders.ts';
 import type { Identity } from './identity.ts';
@@ -35,7 +35,7 @@ export function folderOfList(stateDir: string, list: string, origin: string): st
 export async function readList(folder: string, damaged: Damaged): Promise<Delivered[]> {
   // The merged file is read last: runs that are merged meanwhile are then read twice, and not missed.
   const lines = await readLines(folder, [...(await runsIn(folder)), foldedFile], damaged);
-  // The IDs of operations are in the order of time.
+  // Operation IDs sort chronologically.
   return lines.sort(
     (a, b) => Number(a.operation_id > b.operation_id) - Number(a.operation_id < b.operation_id),
   );
@@ -50,7 +50,7 @@ export async function openRunFile(
 ): Promise<LineLog> {
   const path = join(folder, `${operationId}${ending}`);
   try {
-    // Under this lock, no one merges the file of a run that is about to write to it.
+    // Under this lock, no process merges the file of a run that is about to write to it.
     return await withFolderLock(folder, context, 'the list of these leads', async (lock) => {
       await foldOver(context.directories.state, folder, lock);
       const log = await openLog(path, 'any', what, own);
@@ -71,7 +71,7 @@ async function foldOver(stateDir: string, folder: string, lock: HeldLock): Promi
   const damages: string[] = [];
   const lines = await readLines(folder, [foldedFile, ...over], (what) => damages.push(what));
   if (damages.length > 0) return;
-  await writeWhole(join(folder, foldedFile), folded(lines).map(toDeliveredLine).join(''), what, lock);
+  await writeAtomically(join(folder, foldedFile), folded(lines).map(toDeliveredLine).join(''), what, lock);
   for (const name of over) await rm(join(folder, name), { force: true });
 }
 
@@ -121,7 +121,7 @@ export function toDelivered(text: string, damaged: (line: number) => void): Deli
   });
 }
 
-/** The most that a list remembers. A thousand new leads a day make 30 MB in a year. */
+/** Maximum size of a list. A thousand new leads a day make 30 MB in a year. */
 const kept = { leads: 500_000, searches: 1000 };
 
 /**

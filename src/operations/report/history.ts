@@ -60,7 +60,7 @@ type Damaged = { readonly operation_id: string } & typeof damaged;
 /** The members of a record, in the order of its columns. */
 export const historyMembers = ['operation_id', ...Object.keys(damaged)];
 
-/** A purchase whose journal can be read. The cost is its own, even if another purchase brought the rest. */
+/** A purchase whose journal can be read. */
 export interface KnownPurchase {
   readonly record: HistoryRecord;
   readonly intent: Intent;
@@ -99,7 +99,7 @@ export function receivedOf({ found, leads, not_found }: HistoryRecord): number {
   return leads ?? (found ?? 0) + (not_found ?? 0);
 }
 
-/** The state of a purchase now. A search is complete if another one has brought all of its rest. */
+/** The history record of an operation, with its present state. */
 export async function readHistoryRecord(operation: Operation): Promise<HistoryRecord> {
   const stored = await countStored(operation).catch(() => nothing);
   return toHistoryRecord(operation, isLocked(operation.folder), stored);

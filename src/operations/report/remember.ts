@@ -8,8 +8,8 @@ import { readOperation } from '../known-operations.ts';
 import { isPurchase, readHistoryRecord } from './history.ts';
 
 /**
- * Keeps what these operations cost, before their records are removed, and forgets what is older than 400 days. With `byDays`, only if there
- * were purchases on as many later days as records are kept: then a clock that was once ahead removes nothing. Throws LocalIoError.
+ * Stores the costs of these operations before their records are removed, and deletes costs older than 400 days. With `byDays`, deletes them only
+ * if there were purchases on 30 later days, so that a wrong clock removes nothing. Throws LocalIoError.
  */
 export async function rememberCosts(
   context: IndexContext,
@@ -29,7 +29,7 @@ export async function rememberCosts(
   });
 }
 
-/** Undefined for what is no purchase, and for what can't be read: nothing is known of that. */
+/** Undefined for an operation that is not a purchase, or can't be read. */
 async function readPastPurchase(context: IndexContext, op: string): Promise<PastPurchase | undefined> {
   const operation = await readOperation(createJournals(context.directories.state), op).catch(
     (error: unknown) => {

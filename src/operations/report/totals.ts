@@ -7,7 +7,7 @@ import type { HistoryRecord } from './history.ts';
 export const totalsBy = ['day', 'month', 'command', 'list', 'profile'] as const;
 export type TotalsBy = (typeof totalsBy)[number];
 
-/** What is added up of a purchase. */
+/** The data of a purchase that totals need. */
 export interface Countable {
   readonly record: Pick<HistoryRecord, 'charged' | 'command' | 'credits_at_most' | 'leads' | 'list'> &
     Partial<Pick<HistoryRecord, 'credits_after' | 'credits_before' | 'found' | 'not_found'>> & {
@@ -16,7 +16,7 @@ export interface Countable {
   readonly intent: Pick<Intent, 'command' | 'profile' | 'time'>;
 }
 
-/** Pure: one whose record was removed. */
+/** Pure: the data of a purchase whose record was removed. */
 export function toCountable({ kind, profile, time, ...record }: PastPurchase): Countable {
   return { record, intent: { command: kind, profile, time } };
 }

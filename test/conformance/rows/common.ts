@@ -20,7 +20,7 @@ const others: Readonly<Record<PostEndpoint, object>> = {
   extract: { limit: 2 },
 };
 
-/** A body of exactly so many bytes: white space between tokens counts. */
+/** A body with exactly this number of bytes: white space between tokens counts. */
 const paddedTo = (bytes: number) => (json: string) =>
   `${json.slice(0, -1)}${' '.repeat(bytes - Buffer.byteLength(json))}}`;
 

@@ -9,7 +9,7 @@ import { choiceRows, integerRows, textRows } from './fields.ts';
 import { pageList, post, shared } from './samples.ts';
 
 const ofPage = (change: object) => post('extract', { ...pageList, ...change });
-/** Nobody has so many followers that this would cost anything. */
+/** A name that no account has, so that the request costs nothing. */
 const nowhere = { target: 'zzqx-conformance-kwyjibo' };
 const fewItems = shared(post('extract', { limit: 3 }));
 const fromPage = shared(ofPage({ limit: 1 }));

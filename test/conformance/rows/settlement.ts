@@ -12,7 +12,7 @@ import {
 } from './samples.ts';
 import { find } from './searches.ts';
 
-/** What is charged, by balances before and after. Nobody else may use the account meanwhile. */
+/** Charges, measured by the balance before and after. The account must not be used by others meanwhile. */
 
 /** The cost of something, and its result. Meanwhile an earlier reservation may be released. */
 export async function costOf<T>(service: TestedService, run: () => Promise<T>): Promise<[cost: number, T]> {

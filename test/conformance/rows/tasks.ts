@@ -130,7 +130,7 @@ const whole = shared(ofTask({ pts: '0', num: most }));
 /** The task has at most 7 leads, and a page may have only one. */
 const mostPages = 7;
 
-/** Reads the task from its first position to `ready_count`, in pages of at most so many. */
+/** Reads the task from its first position to `ready_count`, in pages of at most this size. */
 async function walk(service: TestedService, num: string): Promise<{ leads: string[]; ready: number }> {
   const leads: string[] = [];
   for (let pts = 0, pages = 1; ; pages++) {

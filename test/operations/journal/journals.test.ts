@@ -31,7 +31,7 @@ async function begun(id = 'op_1', state = temporaryFolder()) {
 }
 
 describe('a journal that was read', () => {
-  it('is kept while it is as it was, and only so many of them', async () => {
+  it('is cached while the file is unchanged, up to a maximum number', async () => {
     const { state, path, journals } = await begun();
     const first = await journals.read('op_1');
     expect(first?.entries).toMatchObject([{ type: 'intent', idempotency_key: 'k' }]);
@@ -92,16 +92,16 @@ describe('a journal that was read', () => {
     expect(seen).toBe(now?.damage?.message ?? now?.entries.some(({ type }) => type === 'sent'));
   });
 
-  it('is not read again by who resumes it, if nobody has changed it', async () => {
+  it('is not read again when it is resumed, if it has not changed', async () => {
     const { state, path, journals } = await begun();
     utimesSync(path, 1, 1);
     await readOperation(journals, 'op_1');
-    // Damage that no one can see in what the file system says of it.
+    // Damage that the metadata of the file does not show.
     writeFileSync(path, readFileSync(path, 'utf8').replace('"k"', '"l"'));
     utimesSync(path, 1, 1);
     const { journal, operation } = await openOperation(keepingIn(state), 'op_1', journals);
     expect(operation.parts[0]?.idempotencyKey).toBe('k');
-    // What is added is added behind it.
+    // New entries are added after it.
     await journal.append(entry.terminal('interrupted', { charged: 'no' }));
     await journal.close();
     expect(readFileSync(path, 'utf8').endsWith(dropped)).toBe(true);

@@ -87,7 +87,7 @@ describe('the index of operations', () => {
     expect(found).toEqual([{ is: 'created', op: 'op_a', task: 'ls_1' }]);
   });
 
-  it('is made anew where it is missing, damaged in any byte, or cut', async () => {
+  it('is rebuilt if it is missing, damaged in any byte, or cut off', async () => {
     await three();
     const whole = readFileSync(file);
     const damages: (() => void)[] = [
@@ -108,7 +108,7 @@ describe('the index of operations', () => {
     }
   });
 
-  describe('is made anew where the journals say more: it', () => {
+  describe('is rebuilt if the journals have more: it', () => {
     const stored = (): string => readFileSync(file, 'utf8');
     const linesOf = (text: string): string[] => text.split(/(?<=\n)/);
     const shown = async (): Promise<string[]> =>
@@ -229,7 +229,7 @@ describe('the index of operations', () => {
     });
   });
 
-  it('takes a line that was never finished for none, and writes the next one in its place', async () => {
+  it('ignores an incomplete last line, and overwrites it with the next one', async () => {
     await three();
     appendFileSync(file, '{"sha256":"12');
     expect(await begun()).toEqual(['op_a', 'op_b', 'op_c']);

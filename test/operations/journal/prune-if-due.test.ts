@@ -13,7 +13,7 @@ it.each([
   // Else nothing would be removed until then.
   ['by a clock that was a year ahead', '2027-06-15T12:00:00.000Z', true],
   ['never', undefined, true],
-])('what is old is looked for once a day: last %s', async (_, last, isDue) => {
+])('old records are removed once a day: last %s', async (_, last, isDue) => {
   const state = temporaryFolder();
   const stamp = join(state, 'pruned');
   if (last !== undefined) writeFileSync(stamp, last);

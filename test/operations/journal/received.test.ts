@@ -96,7 +96,7 @@ describe('what was received', () => {
     expect((await read()).records.map(({ isNew }) => isNew)).toEqual([true, false, false, true]);
   });
 
-  it('is none where nothing is stored, or no longer', async () => {
+  it('is empty if nothing is stored, or no longer', async () => {
     expect(await read()).toEqual({ records: [], batches: [], state: undefined, texts: [] });
     expect(await countReceived(folder)).toEqual({ delivered: 0, excluded: 0 });
     expect([await sizeOfReceived(folder), await readAnswer(folder)]).toEqual([undefined, undefined]);

@@ -159,7 +159,7 @@ describe('many', async () => {
     cut,
   ]);
 
-  it('stand with the dearest first, and decimals add up', async () => {
+  it('are sorted by cost, the highest first, and decimals add up', async () => {
     expect(of(await toTotals([...contacts, late], 'command'))).toEqual([
       ['search', 1, 3],
       ['contact email', 10, 1],
@@ -173,7 +173,7 @@ describe('many', async () => {
   it.each([
     [0, '2026-01-31'],
     [540, '2026-02-01'],
-  ])('days stand in their order, and are those of a place %d minutes ahead of UTC', async (minutes, day) => {
+  ])('days are sorted, and are those of a place %d minutes ahead of UTC', async (minutes, day) => {
     expect(of(await toTotals([late, early], 'day', minutes))).toEqual([
       ['2025-12-31', 1, 0.5],
       [day, 1, 3],

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../../src/contract/limits.ts';
 import type { CreateTaskRequest } from '../../../src/contract/types.ts';
-import { withExclusions, withFirst } from '../../../src/operations/only-new/exclusions.ts';
+import { withExclusions, withExclusionsFirst } from '../../../src/operations/only-new/exclusions.ts';
 import { type Identity, identityOf } from '../../../src/operations/only-new/identity.ts';
 import type { Delivered } from '../../../src/operations/only-new/lists.ts';
 
@@ -135,12 +135,12 @@ describe('what the rest of a search leaves out', () => {
     ],
     ['no name that a service refuses', {}, [], ['A\tB', '', 'D\ud800', 'C'], { dedup_custom_leads: ['C'] }],
   ])('%s', (_, given, ids, names, all) => {
-    expect(withFirst({ ...asked, ...given }, ids, names)).toEqual({ ...asked, ...all });
+    expect(withExclusionsFirst({ ...asked, ...given }, ids, names)).toEqual({ ...asked, ...all });
   });
 
   it('is as many names as the service takes', () => {
     const names = many(1200, 'n');
-    const { dedup_custom_leads } = withFirst({ ...asked, ...byHand }, [], names);
+    const { dedup_custom_leads } = withExclusionsFirst({ ...asked, ...byHand }, [], names);
     expect(dedup_custom_leads).toEqual(names.slice(0, limits.dedupCustomLeads.max));
   });
 });
@@ -149,6 +149,6 @@ it('the rest of a search is within the size of a request', () => {
   const names = Array.from({ length: 1000 }, (_, at) => `${at}`.padEnd(5000, 'x'));
   const requested: CreateTaskRequest = { entity_type: 'company', objective: 'x', limit: 5 };
   const fillers = Array.from({ length: 1000 }, (_, at) => `${at}`);
-  const body = JSON.stringify(withFirst(requested, ['ls_1'], [...names, ...fillers]));
+  const body = JSON.stringify(withExclusionsFirst(requested, ['ls_1'], [...names, ...fillers]));
   expect(Buffer.byteLength(body)).toBeLessThanOrEqual(limits.requestBody.max);
 });

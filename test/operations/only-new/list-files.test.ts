@@ -99,7 +99,7 @@ describe('the files of a list', () => {
     expect(readdirSync(folder).length).toBeLessThanOrEqual(21);
   });
 
-  it('of runs that are under way are left alone, and so is damage', async () => {
+  it('of active runs are left alone, and so is damage', async () => {
     const { stateDir, buyer, folder } = state();
     const journal = await createJournal(keepingIn(stateDir), 'op_1');
     const running = await openRunFile(buyer, folder, 'op_1', noLock);

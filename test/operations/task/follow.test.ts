@@ -85,7 +85,7 @@ function inTurn(...steps: (Status | Error)[]): () => Status {
 }
 
 describe('following a task', () => {
-  it('looks at once, backs off while nothing happens, and is quick again after progress', async () => {
+  it('polls at once, backs off without progress, and is quick again after progress', async () => {
     const idle: Status = ['running', 10];
     const { clock, taken, pages, summary } = follow(
       createClient(

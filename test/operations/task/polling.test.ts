@@ -3,13 +3,13 @@ import { pause } from '../../../src/clock.ts';
 import { endpoints } from '../../../src/contract/endpoints.ts';
 import { runToEnd } from '../../../src/operations/events.ts';
 import { PageError } from '../../../src/operations/kinds/task-page.ts';
-import { createPatience, pollWaitMs } from '../../../src/operations/kinds/task-patience.ts';
+import { createReadRetry, pollWaitMs } from '../../../src/operations/kinds/task-patience.ts';
 import { RequestError } from '../../../src/transport/request-error.ts';
 import { createLeapingClock } from '../../helpers/clock.ts';
 
 const poll = { firstMs: 5000, maxMs: 30_000 };
 
-describe('the wait between two looks', () => {
+describe('the polling interval', () => {
   it.each([
     [0, 500],
     [1, 1000],
@@ -28,7 +28,7 @@ describe('the wait between two looks', () => {
     expect(pollWaitMs(looks, poll, 1)).toBeCloseTo(1.2 * ms);
   });
 
-  it('is the usual one for ever where that is above the longest', () => {
+  it('stays at the default if that exceeds the maximum', () => {
     expect([0, 3, 4, 12].map((looks) => pollWaitMs(looks, { firstMs: 60_000, maxMs: 30_000 }, 0.5))).toEqual([
       500, 60_000, 60_000, 60_000,
     ]);
@@ -54,7 +54,7 @@ describe('another try', () => {
   async function waitsOf(fault: keyof typeof faults, outageMs: number, isOurs = false): Promise<number[]> {
     const clock = createLeapingClock();
     const waiting = { clock, random: () => 0.5, signal: new AbortController().signal };
-    const asking = createPatience(waiting, { poll, outageMs, isOurs })(() => Promise.reject(faults[fault]));
+    const asking = createReadRetry(waiting, { poll, outageMs, isOurs })(() => Promise.reject(faults[fault]));
     await expect(runToEnd(asking, () => {})).rejects.toBe(faults[fault]);
     return clock.waits;
   }

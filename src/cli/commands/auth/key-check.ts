@@ -3,7 +3,7 @@ import type { Context } from '../../../context.ts';
 import { withConnection } from '../../connect.ts';
 import type { ConnectionOptions } from '../../options/shared-options.ts';
 
-/** The credits. The answer also shows whether the key is accepted. */
+/** Reads the balance, which also checks the key. */
 export async function readBalance(context: Context, options: ConnectionOptions, known: RouteStart['known']) {
   const ask = ({ client }: Connection) => client.balance(context.signal);
   return (await withConnection(context, options, ask, { known })).value.available_credits;

@@ -19,7 +19,7 @@ import { readInput } from '../../options/inputs.ts';
 import type { ConnectionOptions } from '../../options/shared-options.ts';
 import { readBalance } from './key-check.ts';
 
-/** How often to ask again for something that can't be used. */
+/** Attempts to type a valid address. */
 const maxTries = 3;
 
 export const createAuthLogin = defineCommand({
@@ -103,7 +103,7 @@ async function readAddress(context: Context, options: ConnectionOptions, profile
   }
 }
 
-/** Asks again after an empty line, where there is something to say about it. */
+/** Asks again after an empty line, and prints `empty`, if given. */
 async function askFor(
   context: Context,
   question: string,
@@ -131,7 +131,7 @@ async function readKey(context: Context, origin: string): Promise<string> {
   return checkKey(key, isTerminal ? 'that you typed' : 'from standard input');
 }
 
-/** The keychain, unless the user chose a file: by a setting, with the profile's earlier key, or when asked here. */
+/** The keychain, unless a file was chosen: by a setting, for the profile's earlier key, or in answer to the question. */
 async function chooseStore(context: Context, profile: Profile, origin: string): Promise<CredentialStore> {
   const { config } = context.directories;
   const chosen = context.env.LEADPIPE_CREDENTIAL_STORE || profile.settings.credential_store;

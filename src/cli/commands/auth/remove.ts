@@ -22,7 +22,7 @@ export const createAuthRemove = defineCommand({
 
 async function runAuthRemove(context: Context, profile: string, options: ReportOptions): Promise<void> {
   await checkIsThere(context, profile);
-  // The key comes first: if the keychain refuses, the profile still says where the key is.
+  // Remove the key first: if the keychain fails, the profile still records where it is.
   const forgotten = await forgetKey(context, profile);
   await removeProfile(context, profile);
   const key = forgotten === undefined ? '' : `, and its key for ${forgotten.origin}`;

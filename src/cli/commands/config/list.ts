@@ -62,7 +62,7 @@ async function runConfigList(context: Context, options: ProfileOptions & RecordO
   );
 }
 
-/** Environment variables that come before the profile's setting. */
+/** Environment variables that override the profile's setting. */
 const variables: Partial<Record<SettingName, string>> = {
   base_url: 'LEADPIPE_BASE_URL',
   credential_store: 'LEADPIPE_CREDENTIAL_STORE',

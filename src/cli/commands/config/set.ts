@@ -24,7 +24,7 @@ export const createConfigSet = defineCommand({
   summary: 'change settings',
   description: 'Changes one setting of a profile, or several. A profile that does not exist yet is created.',
   arguments: [
-    // Its name is checked below, since it may have its value behind it.
+    // Checked below, since the argument can also be name=value.
     new Argument('<setting>', 'such as base_url, or base_url=https://…; `leadpipe config --help` lists them')
       .choices(settingNames)
       .argParser((value) => value),
@@ -49,7 +49,7 @@ function toGivenSettings(first: string, others: readonly string[]): ReadonlyMap<
   for (const word of [first, ...others]) {
     const [, name, text = ''] = /^([^=]*)=(.*)$/s.exec(word) ?? [];
     if (name === undefined) {
-      throw new UsageError(`"${word}" is not a setting with its value`, `To set several: ${several}`);
+      throw new UsageError(`"${word}" must have the form <setting>=<value>`, `To set several: ${several}`);
     }
     const setting = toSettingName(name);
     if (given.has(setting)) throw new UsageError(`${setting} is given twice`, 'Give it once.');

@@ -20,7 +20,7 @@ export const createHistoryDrop = defineCommand({
   name: 'drop',
   summary: 'give up an unfinished purchase',
   description:
-    'Ends an unfinished search, task or list, so that nothing resumes it. It says first what is lost, and asks on a terminal. What arrived stays stored. Nothing is sent.',
+    'Gives up an unfinished search, task or list, so that nothing resumes it. It first shows what would be lost, and asks on a terminal. Stored results stay. Nothing is sent.',
   arguments: [new Argument('<operation-id>', 'the operation ID, as `history list` shows it').argParser(toId)],
   takes: ['report'],
   examples: [
@@ -52,7 +52,7 @@ function toLoss(record: HistoryRecord, operation: Operation): string {
   const isLocal = service === 'local';
   if (isTask(command)) {
     return id === null
-      ? 'Its task may have been bought, but its ID never arrived. If you drop it, leadpipe does not ask for it again: the same command buys a new task.'
+      ? 'Its task may have been bought, but its ID never arrived. If you drop it, leadpipe no longer asks for this ID: the same command buys a new task.'
       : `If you drop it, nothing resumes it. The task itself keeps running at the service${isLocal ? '' : ', and is charged as usual'}. To read its leads, for free: leadpipe task wait ${shellWord(id)}${isLocal ? ' --local' : ''}`;
   }
   const count = receivedOf(record);
@@ -62,5 +62,5 @@ function toLoss(record: HistoryRecord, operation: Operation): string {
     typeof options.run === 'string'
       ? `nothing resumes it; the run ${options.run} still knows these answers.`
       : `you pay for these ${all} again.`;
-  return `${received} ${loss} For ${keptDays.answers} days, this prints what arrived, for free: leadpipe history show ${operation_id}`;
+  return `${received} ${loss} For ${keptDays.answers} days, this prints the results, for free: leadpipe history show ${operation_id}`;
 }

@@ -61,7 +61,7 @@ export const createHistoryList = defineCommand({
       .argParser(checkCommand),
     new Option(
       '--search <text>',
-      'only purchases whose objective, query, context or target has this text; capitals do not matter',
+      'only purchases whose objective, query, context or target contains this text (case is ignored)',
     ),
     new Option('--list <list>', 'only purchases whose leads count for this list').argParser(checkListName),
   ]),
@@ -140,7 +140,7 @@ function toFilter({ command, list, search }: HistoryListOptions) {
       ('intent' in entry && recordedIn(entry.intent, 'about')?.toLowerCase().includes(text) === true));
 }
 
-/** Pure: checks the name of a command, with or without what the history shows behind it (`task run` is one). Throws UsageError. */
+/** Pure: checks a command as the history shows it: one word, or more, such as `task run`. Throws UsageError. */
 function checkCommand(given: string): string {
   checkOneOf('--command', firstWord(given), paidCommands);
   return given;
@@ -150,7 +150,7 @@ function firstWord(words: string): string {
   return words.split(' ', 1)[0] as string;
 }
 
-/** A list that is not known was mistyped. Throws `not_found`. */
+/** Throws `not_found` for an unknown list, since its name was probably mistyped. */
 async function checkList(stateDir: string, list: string): Promise<void> {
   const known = await readLists(stateDir, () => {});
   if (!known.some((one) => one.list === list)) throw toUnknownList(list);

@@ -6,7 +6,7 @@ import { timeColumn } from '../../records/record-output.ts';
 
 export const operationIdColumn = memberColumn('operation_id', { header: 'operation', min: 17, max: 17 });
 
-/** A card shows it in its summary. */
+/** Hides a column on cards, where the summary has it. */
 const inRowsOnly = { long: () => '' };
 
 /** For people: when, what, how it ended, what it cost, and how to get it again. Empty columns are left out. */
@@ -37,7 +37,7 @@ export const purchaseColumns: readonly TableColumn[] = [
   { header: 'charged', min: 7, max: 13, yields: 4, ...inRowsOnly, text: chargedOf },
   operationIdColumn,
   memberColumn('output', { min: 24, max: 40, yields: 2 }),
-  // Support needs all of it.
+  // Support needs the whole ID.
   { ...memberColumn('request_id', { header: 'request', min: 40, max: 40, yields: 1 }), shrinks: true },
   {
     // If the balance was asked for, people want to see it. It needs its full width.
@@ -63,7 +63,7 @@ function stateOf(record: JsonView): string {
   return all === '' ? `${done} rows so far` : `${done} of ${all} rows`;
 }
 
-/** What was bought from the local service is free. */
+/** Purchases from the local service are free. */
 function isFree(record: JsonView): boolean {
   return memberText(record, 'service') === 'local';
 }
@@ -85,7 +85,7 @@ function creditsOf(record: JsonView): string {
 function chargedOf(record: JsonView): string {
   const charged = memberText(record, 'charged');
   if (isFree(record)) return '';
-  // The service tells what a task cost when it has ended.
+  // The service reports the cost of a task only when the task has ended.
   return charged === '' && memberText(record, 'command').startsWith('task ') ? 'not known yet' : charged;
 }
 

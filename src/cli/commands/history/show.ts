@@ -69,7 +69,7 @@ async function runHistoryShow(
   const record = await readHistoryRecord(operation);
   let damaged = 0;
   const stored = await findStored(context, operation, record, options.answer === true, () => damaged++);
-  if (stored === undefined) throw toNothingKept(record, operation, state);
+  if (stored === undefined) throw toNothingStoredError(record, operation, state);
   await checkColumns(options, stored.printed.layout);
   let shown = 0;
   await withOutput(context, options, stored.printed, async (output) => {
@@ -95,8 +95,8 @@ async function runHistoryShow(
 }
 
 /**
- * What is stored of a purchase, or its whole answers. `what` names the records, if they are not leads. Throws UsageError where there is no
- * answer.
+ * The stored records of a purchase or, with `isWhole`, its whole answers; undefined if nothing is stored. `what` names records that are not
+ * leads. Throws UsageError for whole answers of a purchase that only has leads.
  */
 async function findStored(
   { signal }: Context,
@@ -112,7 +112,7 @@ async function findStored(
   const isLeads = row === undefined && isKept(command) && kinds[command].keeps === 'leads';
   if (isWhole && isLeads) {
     throw new UsageError(
-      `--answer can't be used with a ${command}: its leads are what is kept of it`,
+      `--answer can't be used with a ${command}: only its leads are stored`,
       `To print them: leadpipe history show ${operationId}`,
     );
   }
@@ -128,7 +128,7 @@ async function findStored(
   return { what, printed: storedAs(intent), records: readStored(operation, signal, damaged) };
 }
 
-/** The whole answers, as they came: of a list with the request ID of each. */
+/** The whole, unchanged answers; for a list, each with its request ID. */
 async function toWhole(operation: Operation) {
   if (rowsOf(operation.intent.command) !== undefined) {
     const toRecords = async function* () {
@@ -149,14 +149,14 @@ async function readLatest(context: Context): Promise<string> {
   throw toUnknownOperation(undefined, []);
 }
 
-/** The error of a purchase of which nothing can be shown. It says where its leads are instead, or what came. */
-function toNothingKept(record: HistoryRecord, operation: Operation, state: string): LeadpipeError {
+/** The error for a purchase without stored results. Its hint says where the leads or the unreadable response are. */
+function toNothingStoredError(record: HistoryRecord, operation: Operation, state: string): LeadpipeError {
   const { intent, progress } = operation;
   const { operation_id: id, output } = record;
   const { command } = intent;
   const place = output === null ? '' : `Its output is ${output}. `;
   const garbled = join(folderOf(state, id), garbledFile);
-  const kept = existsSync(garbled) ? `What came instead of an answer is in ${garbled}. ` : '';
+  const kept = existsSync(garbled) ? `The unreadable response was saved to ${garbled}. ` : '';
   const hint = `${kept}${place}${toNextCommand(record, operation, false) ?? 'To see what it was about: leadpipe history list'}`;
   const days = `answers are stored for ${keptDays.answers} days`;
   const [type, message] =
@@ -168,7 +168,7 @@ function toNothingKept(record: HistoryRecord, operation: Operation, state: strin
   return new LeadpipeError('not_found', message, { type, hint });
 }
 
-/** Pure: a command that makes sense after this one; undefined when the purchase has ended. */
+/** Pure: the next step for a purchase; undefined if it needs none. */
 function toNextCommand(
   record: HistoryRecord,
   { intent, resumes }: Operation,

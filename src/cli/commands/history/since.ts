@@ -17,8 +17,8 @@ export function createSince(): Option {
 }
 
 /**
- * Pure: the time that `today` or `month` (their beginnings here), `7d`, `2026-11-01` (the beginning of the day here) or `2026-11-01T09:30`
- * means. Throws UsageError.
+ * Pure: parses `today`, `month` (their first moment in the local zone), `7d`, `2026-11-01` (start of that day) or `2026-11-01T09:30`.
+ * Throws UsageError.
  */
 export function toSince(given: string, now: Date, zone: Zone): Date {
   const today = toMinutes(now, zone).slice(0, 10);
@@ -29,7 +29,7 @@ export function toSince(given: string, now: Date, zone: Zone): Date {
   const [, day, clock = '00:00', offset] =
     /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?))?(Z|[+-]\d\d:\d\d)?$/.exec(given) ?? [];
   const shown = `${day}T${clock}`;
-  // Date takes the 31st of June for the 1st of July.
+  // Date would accept June 31 as July 1.
   const isDay = new Date(`${day}T00:00Z`).toJSON()?.startsWith(String(day)) === true;
   const isTime = isDay && !Number.isNaN(Date.parse(`${shown}Z`));
   if (isTime) return offset === undefined ? fromWallTime(shown, zone) : new Date(`${shown}${offset}`);

@@ -23,7 +23,7 @@ import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { nothingBought } from '../../messages/hints.ts';
 import { createNotes } from '../../messages/status-line.ts';
-import { tellUsedToday } from '../../messages/used-today.ts';
+import { printUsedToday } from '../../messages/used-today.ts';
 import { choice } from '../../options/option-builders.ts';
 import type { RecordOptions } from '../../options/record-options.ts';
 import type { ReportOptions } from '../../options/shared-options.ts';
@@ -80,7 +80,7 @@ async function runHistoryTotals(context: Context, options: HistoryTotalsOptions)
   const damages: string[] = [];
   let hasList = false;
   let leftOut = 0;
-  /** Those that have a record; a killed run may have left both. */
+  /** Operations with a record. After a kill, their costs may be in `past`, too. */
   const recorded = new Set<string>();
   const isWanted = (one: Countable, service: string | null): boolean => {
     const isHere = local === (service === 'local');
@@ -115,9 +115,9 @@ async function runHistoryTotals(context: Context, options: HistoryTotalsOptions)
       `${countOf(leftOut, 'purchase')} with --local ${plural(leftOut, 'is', 'are')} left out, because --local costs nothing. To add up only ${plural(leftOut, 'it', 'them')}: leadpipe history totals --local`,
     );
   } else if (totals.length === 0) say(since === undefined ? nothingBought : 'No purchases since then.');
-  // The settings of the profile in use; if they can't be read, there is nothing to tell.
+  // If the settings can't be read, the day's limit is not shown.
   const { settings } = await readProfile(context, undefined).catch(() => ({ settings: {} }));
-  if (!local) await tellUsedToday(context, options, settings);
+  if (!local) await printUsedToday(context, options, settings);
   const unsettled = exact(totals.reduce((sum, one) => sum + one.unsettled, 0));
   if (unsettled > 0) {
     say(
@@ -127,16 +127,16 @@ async function runHistoryTotals(context: Context, options: HistoryTotalsOptions)
   if (hasList) say('A list (--input) counts as one purchase.');
 }
 
-/** How many of what, by the words for people. */
+/** The counts, with their headers for people. */
 const counts = { purchases: 'purchases', leads: 'leads', found: 'found', not_found: 'not found' } as const;
 
 const sums = [...Object.keys(counts), 'credits_at_most', 'unpriced', 'unsettled', 'balance_fell'];
 
 const longestBar = 12;
 
-/** Sums, with a bar for each where there are several. */
+/** Sums; if there are several, with a bar for each. */
 function totalsLayout(by: TotalsBy, totals: readonly Total[]): Layout {
-  // Compares credits or, where no price was known, purchases.
+  // The bars compare credits or, if no price is known, purchases.
   const measure = totals.some((total) => (total.credits_at_most ?? 0) > 0) ? 'credits_at_most' : 'purchases';
   const shownCounts = Object.entries(counts).filter(
     ([name]) => name === 'purchases' || totals.some((total) => total[name as keyof typeof counts] > 0),
@@ -154,7 +154,7 @@ function totalsLayout(by: TotalsBy, totals: readonly Total[]): Layout {
     },
     ...shownCounts.map(([name, header]) => ({
       ...memberColumn(name, { header, min: header.length, max: 14 }),
-      // On a card, the first line has all of them.
+      // On a card, the first line contains all counts.
       long: name === 'purchases' ? toSummaryOfTotal : () => '',
     })),
     {

@@ -55,7 +55,7 @@ async function runTaskCreate(
         what: 'task created',
         isPaid: 'later',
         charged: 'maybe',
-        // On a terminal, the next step names it.
+        // On a terminal, the next step shows this ID.
         ids: {
           of: 'task',
           leadsSearchId: context.stderr.isTerminal ? undefined : leadsSearchId,

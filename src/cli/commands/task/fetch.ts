@@ -16,7 +16,7 @@ import {
 } from '../../options/task-options.ts';
 import { withOutput } from '../../records/record-output.ts';
 import { show } from '../../run-and-show.ts';
-import { checkFound, reportReading, taskLayout } from './read-and-report.ts';
+import { checkHasLeads, reportReading, taskLayout } from './read-and-report.ts';
 import { createdTaskExample, taskArgument, throwExplained } from './task-id.ts';
 
 export const createTaskFetch = defineCommand({
@@ -58,9 +58,9 @@ async function runTaskFetch(
     const { state, position: pts } = reading.summary;
     if (state === 'created' || state === 'running') {
       createNotes(context, options).say(
-        `There may be more leads later. To read on from position ${pts}: ${toTaskCommand({ ...reading, pts }, options)}`,
+        `There may be more leads later. To continue from position ${pts}: ${toTaskCommand({ ...reading, pts }, options)}`,
       );
     }
-    checkFound(reading, options);
+    checkHasLeads(reading, options);
   });
 }

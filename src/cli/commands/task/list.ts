@@ -60,10 +60,10 @@ async function runTaskList(context: Context, options: TaskListOptions): Promise<
     );
     known = tasks;
     if (missing > 0) {
-      notes.warn(`the service does not know ${countOf(missing, 'task')} of these any more`);
+      notes.warn(`the service no longer has ${countOf(missing, 'task')} of these`);
     }
     if (others > 0) {
-      notes.say(`${countOf(others, 'task')} of another address or API key: shown as last seen.`);
+      notes.say(`${countOf(others, 'task')} of another address or API key: the last known state is shown.`);
     }
   }
   const tasks = known.map((task) => zoned(task, 'time', context.zone));
@@ -79,7 +79,7 @@ const knownTaskTable: TableColumn[] = [
   memberColumn('state', { min: 5, max: 9, tone: toneOfState }),
   { header: 'ready', min: 9, max: 15, text: readyOf },
   memberColumn('position', { header: 'read', min: 4, max: 7, yields: 4 }),
-  // Never cut, since it is there to be copied.
+  // Never cut, so that it can be copied.
   memberColumn('leads_search_id', { header: 'task', min: 39, max: 60 }),
   memberColumn('output', { min: 24, max: 40, yields: 2 }),
 ];
@@ -90,7 +90,7 @@ function subjectOf(task: JsonView): string {
   return parts.filter((part) => part !== '').join(': ');
 }
 
-/** How many leads were ready, of those that were asked for. */
+/** The number of ready leads, of the requested number. */
 function readyOf(task: JsonView): string {
   const [ready = '', limit = ''] = ['ready_count', 'limit'].map((name) => readable(task.member(name)));
   return ready === '' || limit === '' ? ready : `${ready} of ${limit}`;

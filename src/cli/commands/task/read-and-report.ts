@@ -6,7 +6,7 @@ import { type CreateTaskRequest, terminalTaskStates } from '../../../contract/ty
 import type { Buyer } from '../../../operations/buyer.ts';
 import type { FollowedTask } from '../../../operations/kinds/task.ts';
 import type { Order } from '../../../operations/run.ts';
-import { close, toNothingFound, toNothingNew, toSaving } from '../../messages/closing-line.ts';
+import { close, toNoNewLeadsNote, toNothingFoundError, toSaveHint } from '../../messages/closing-line.ts';
 import { toTaskCommand } from '../../messages/hints.ts';
 import type { ReadOptions } from '../../options/task-options.ts';
 import { runAndShow, type Shown } from '../../run-and-show.ts';
@@ -15,7 +15,7 @@ type TaskOrder =
   | Order<'task run', CreateTaskRequest>
   | Order<'task wait', { readonly leads_search_id: string }>;
 
-/** Reads a task to its end, after it was created if it is bought, and reports the result. Throws as `run`. */
+/** Creates a task if it is bought here, reads it to its end, and reports the result. Throws as `run`. */
 export async function readAndReport(
   context: Context,
   options: ReadOptions,
@@ -48,7 +48,7 @@ export function taskLayout({ append }: ReadOptions): Layout | LayoutOf {
   return append ? entityLayout() : foundLayout;
 }
 
-/** Says what a task has brought. What this machine bought has a price. */
+/** Prints the closing line of a task, with the cost if it was bought here. */
 export function reportReading(
   context: Context,
   options: ReadOptions,
@@ -70,16 +70,16 @@ export function reportReading(
     limit: request && (request.limit ?? limits.entityLimit.default),
     ...(request && { isPaid: true, charged: leads + excluded > 0 ? 'yes' : 'no' }),
     ids: { ...reading, of: 'task', idempotencyKey: reading.bought },
-    why: isOver && list ? toNothingNew(leads, list) : undefined,
+    why: isOver && list ? toNoNewLeadsNote(leads, list) : undefined,
     next: isPast
       ? `To read all of them, for free: ${again}`
       : isOver
-        ? toSaving(context, options, leads, [again])
+        ? toSaveHint(context, options, leads, [again])
         : undefined,
   });
 }
 
-/** With `--exit-status`, throws where a task has brought nothing. */
-export function checkFound(reading: FollowedTask | undefined, options: ReadOptions): void {
-  if (reading?.leads === 0 && options.exitStatus) throw toNothingFound(reading, options);
+/** With `--exit-status`, throws if a task delivered no leads. */
+export function checkHasLeads(reading: FollowedTask | undefined, options: ReadOptions): void {
+  if (reading?.leads === 0 && options.exitStatus) throw toNothingFoundError(reading, options);
 }

@@ -23,7 +23,7 @@ import {
   waitingOptions,
 } from '../../options/task-options.ts';
 import { type PurchaseOptions, toBuyer, toOrder } from '../../records/orders.ts';
-import { checkFound, readAndReport } from './read-and-report.ts';
+import { checkHasLeads, readAndReport } from './read-and-report.ts';
 
 interface RunOptions extends PurchaseOptions, FollowOptions, TaskRequestOptions, ListOptions {}
 
@@ -57,6 +57,6 @@ async function runTaskRun(
     const buyer = toBuyer(context, options, connection);
     const ordered = toOrder(context, options, connection, 'task run', request, { positions, num });
     const order = { ...ordered, list: toListTerms(options), read: toReadTerms(options, connection.settings) };
-    checkFound(await readAndReport(context, options, buyer, order), options);
+    checkHasLeads(await readAndReport(context, options, buyer, order), options);
   });
 }

@@ -20,8 +20,8 @@ ${line}`;
 }
 
 /**
- * Throws the error of a task. If the service does not know the task but this machine does, the hint says what was different when it was
- * created: a task can only be read with the same key at the same address.
+ * Rethrows the error of a task. If only this machine knows the task, the hint names the address or key that created it: no other can read
+ * it.
  */
 export async function throwExplained(
   error: unknown,

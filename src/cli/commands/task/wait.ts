@@ -14,7 +14,7 @@ import {
   waitingOptions,
 } from '../../options/task-options.ts';
 import { toTerms } from '../../records/orders.ts';
-import { checkFound, readAndReport } from './read-and-report.ts';
+import { checkHasLeads, readAndReport } from './read-and-report.ts';
 import { createdTaskExample, taskArgument, throwExplained } from './task-id.ts';
 
 export const createTaskWait = defineCommand({
@@ -55,6 +55,6 @@ async function runTaskWait(
     const reading = await readAndReport(context, options, { connection, context }, order).catch(
       (error: unknown) => throwExplained(error, context, connection, id),
     );
-    checkFound(reading, options);
+    checkHasLeads(reading, options);
   });
 }
