@@ -51,7 +51,7 @@ it.each<[Parameters<typeof toClosingLine>[0], string | undefined, string]>([
   [
     { what: 'task created', cost: { credits: 5 }, isPaid: 'later', creditsBefore: 9 },
     undefined,
-    'task created · can cost at most 5 credits · balance 9 before; the balance after is left out: no answer within 0.3 s',
+    'task created · can cost at most 5 credits · balance 9 before; balance after unknown: no answer within 0.3 s',
   ],
   // Includes the costs of earlier runs, which were shown then.
   [

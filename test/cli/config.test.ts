@@ -83,8 +83,8 @@ describe('config', () => {
       ['price.search=1 price.serch=2', 'unknown setting "price.serch": did you mean price.search?'],
       ['price.search=1 price.task=x', 'price.task must be a number of credits'],
       ['price.search=1 price.search=2', 'price.search is given twice'],
-      ['price.search=1 2', '"2" is not a setting with its value'],
-      ['price.search 1 price.task=2', 'a setting with its value'],
+      ['price.search=1 2', '"2" must have the form <setting>=<value>'],
+      ['price.search 1 price.task=2', 'must have the form <setting>=<value>'],
       ['price.search=', 'price.search must be'],
       ['price.search', 'the value is missing'],
     ] as const) {

@@ -48,7 +48,7 @@ describe('the last line of a purchase', () => {
   });
 });
 
-it('the balance after a purchase is not waited for, and the last line says that it is left out', async () => {
+it('the balance after a purchase is not waited for, and the last line says that it is unknown', async () => {
   let balances = 0;
   const there = await machineWith((socket, { path }) => {
     if (!path.endsWith('balance')) socket.end(jsonAnswer(contactResult('email', 'a', 'a@b.example')));
@@ -56,7 +56,7 @@ it('the balance after a purchase is not waited for, and the last line says that 
   });
   writeSettings(there.env, { 'price.contact.email': 3 });
   const { code, stderr } = await there.leadpipe('contact email a --max-credits 3');
-  const left = 'balance 50 before; the balance after is left out: no answer within 0.3 s';
+  const left = 'balance 50 before; balance after unknown: no answer within 0.3 s';
   expect({ code, stderr }).toMatchObject(ending(0, `email found · cost at most 3 credits · ${left}\n`));
 });
 
@@ -300,7 +300,7 @@ describe('resuming asks on a terminal', () => {
       'a list without a price',
       'contact email --input rows.csv -o x.csv --concurrency 1',
       {},
-      /, 1 of 2 rows\. Buy the rest, at a price that is not known\? \[y\/N\] /,
+      /, 1 of 2 rows\. Buy the rest, at an unknown price\? \[y\/N\] /,
     ],
   ])(
     '%s: what it is, how far it is and what the rest costs; Enter is no',

@@ -446,10 +446,10 @@ describe('purchases before their price was set', () => {
     expect(code).toBe(5);
     const what = line.includes('--input') ? 'contact list' : 'contact';
     expect(stderr).toMatch(
-      RegExp(`it is not known what ${what} of \\d\\d:\\d\\d \\(op_\\w+\\) has cost, so`),
+      RegExp(`${what} of \\d\\d:\\d\\d \\(op_\\w+\\) counts for today, but its cost is not known, so`),
     );
     expect(stderr).toContain(
-      'Set the price, and it counts: leadpipe config set price.contact.email <credits>\n',
+      'Set the price, so that its cost counts: leadpipe config set price.contact.email <credits>\n',
     );
     await bought('config set price.contact.email 2');
     await bought(`${list(left)} --dry-run`);

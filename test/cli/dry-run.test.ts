@@ -354,7 +354,7 @@ it('answers while another process is working on the operation, and says so', asy
   const { code, stdout, stderr } = await machine.at.leadpipe(`${line} --dry-run`);
   expect({ code, worst: JSON.parse(stdout).worst_case }).toEqual({ code: 0, worst: 6 * price });
   expect(stderr).toSay(
-    'Another process is working on it now: as long as it does, this command stops with exit code 75.',
+    'Another process is running it. Until that ends, this command stops with exit code 75.',
   );
   expect((await machine.at.leadpipe(line)).code).toBe(75);
   open();

@@ -237,7 +237,7 @@ describe('--columns', () => {
     ['contact email --input known.csv --local --columns objective,nope', 'no column "nope"\n'],
     ['contact email --input known.csv --local --columns links.website', 'no column "links.website"\n'],
     ['contact email --input known.csv --local --columns emial --dry-run', 'Did you mean "email"?'],
-    [`${search} --columns "name=Company name"`, 'stands on the left: "Company name=name"'],
+    [`${search} --columns "name=Company name"`, 'goes on the left: "Company name=name"'],
     [`${search} --columns name,`, '--columns has an empty name'],
     [`${search} --columns =name`, '--columns has an empty name'],
     [`${search} --columns A=name,A=score`, '--columns has two columns called "A"'],
@@ -293,7 +293,7 @@ describe('--columns', () => {
     const none = await at.leadpipe('contact email "CTO of Nobody" --local --columns Mail=email');
     expect(JSON.parse(none.stdout)).toEqual({ Mail: null });
     expect(await at.leadpipe('history show --columns content=Mail')).toMatchObject(
-      ending(2, 'stands on the left: "Mail=content"'),
+      ending(2, 'goes on the left: "Mail=content"'),
     );
     const list = await at.leadpipe('contact email --input more.csv --local --columns Mail=email,n,nr=n');
     expect(JSON.parse(list.stdout)).toEqual({ Mail: expect.stringContaining('@'), n: '1', nr: '1' });

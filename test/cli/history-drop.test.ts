@@ -133,7 +133,7 @@ it('task list --refresh asks about each task that has not ended, and about no ot
   expect(at.count('status')).toBe(1);
   const env = { LEADPIPE_API_KEY: 'another-key-0123456789' };
   expect(await at.leadpipe('task list --refresh', { env })).toMatchObject(
-    ending(0, '1 task of another address or API key: shown as last seen.'),
+    ending(0, '1 task of another address or API key: the last known state is shown.'),
   );
   expect(at.count('status')).toBe(1);
   // A task that was seen to end is not asked about.

@@ -338,7 +338,7 @@ describe('history show', () => {
   it('--answer is refused for a search: its leads are all that is kept', async () => {
     const at = await home(wholeStream(searchFrames([entities])));
     await at.leadpipe('search company x -f jsonl');
-    const says = "--answer can't be used with a search: its leads are what is kept of it";
+    const says = "--answer can't be used with a search: only its leads are stored";
     expect(await at.show('--answer')).toMatchObject(failing(2, says));
   });
 

@@ -65,7 +65,7 @@ it.runIf(isLinux)(
     expect(JSON.parse(at.read('s.json'))).toMatchObject({ charged: 'yes', resume: null });
     expect(stderr).not.toContain('leadpipe resume');
     const named =
-      /^These leads could not all be stored, .*\nTo print what is stored, for free: leadpipe history show (op_\w+)$/m;
+      /^Not all of these leads could be stored, .*\nTo print what is stored, for free: leadpipe history show (op_\w+)$/m;
     const stored = (await shown(at, stderr, named)).split('\n').slice(0, -1);
     expect(stored.length).toBeGreaterThan(9);
     expect(stored).toEqual(large.slice(0, stored.length));
@@ -172,8 +172,7 @@ it.runIf(isLinux)('a folder that was removed under the run is no bug of leadpipe
   const gone = temporaryFolder();
   expect(await inShell(`cd ${gone} && rmdir ${gone} && leadpipe ${search} -o leads.csv`, at)).toMatchObject({
     code: 74,
-    stderr:
-      'error: the folder that you are in does not exist any more\nChange to another folder, and run it again.\n',
+    stderr: 'error: the current directory no longer exists\nChange to another folder, and run it again.\n',
   });
   expect(at.requests).toEqual([]);
 });

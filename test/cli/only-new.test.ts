@@ -106,7 +106,7 @@ describe('a run that finds nothing new', () => {
 
   it('in a task too, unless it has ended in error: then the file stays', async () => {
     for (const [state, text, says] of [
-      ['error', 'yesterday', 'leads.csv was left as it was, because this run brought nothing'],
+      ['error', 'yesterday', 'leads.csv was not changed, because this run received no records'],
       ['done', 'name,description,score,score_reason,website,linkedin_url,links\r\n', '0 leads in leads.csv'],
     ] as const) {
       await serveTask({ steps: [[state, 0]], entities: [] });

@@ -72,7 +72,7 @@ it.runIf(canMount)(
     const path = '../config/config.json';
     const mount = `mount --bind ${path} ${path}`;
     const result = await inShell(`${set} 1 && ${mount} && ${set} 2 -q`, at, 'unshare', '-m');
-    const says = ["config.json: it is mounted by itself, and can't be replaced", 'Mount its folder'];
+    const says = ["config.json: it is a mount point, so it can't be replaced", 'Mount its folder'];
     expect(result).toMatchObject(failing(74, ...says));
     expect(readdirSync(join(at.cwd, '../config'))).toEqual(['config.json']);
     expect(JSON.parse(at.read(path)).profiles.default).toEqual({ 'retry.attempts': 1 });
@@ -209,7 +209,7 @@ it.runIf(canBeOther && existsSync(privileged) && Number(readFileSync(privileged)
 describe('a machine with something missing', () => {
   const balance = JSON.stringify(creditBalance(7));
   const nobody = ['setpriv', '--reuid=54321', '--regid=54321', '--clear-groups'];
-  const noHome = 'error: this user has no home folder to keep settings and purchases in\nSet HOME, or';
+  const noHome = 'error: this user has no home folder for settings and purchases\nSet HOME, or';
 
   it.runIf(canBeOther).each([
     ['--version', 0, ''],

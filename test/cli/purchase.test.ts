@@ -175,7 +175,7 @@ it('a request sent again with its key after a lost answer is one purchase in the
 describe('the same again', () => {
   const save = (more = '') => at.run(`contact email x ${more}`);
   const lost =
-    /^warning: The same request was sent by op_\w+ \(.*\), and its answer was lost\. It may have been charged; check `leadpipe balance`\. This is a new purchase, at a price that is not known$/m;
+    /^warning: The same request was sent by op_\w+ \(.*\), and its answer was lost\. It may have been charged; check `leadpipe balance`\. This is a new purchase, at an unknown price$/m;
 
   it('after a lost answer warns first, only for the same output', async () => {
     for (const place of ['', '-o out.jsonl']) {

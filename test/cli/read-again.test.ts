@@ -103,7 +103,7 @@ it('an empty input leaves a filled output as it is', async () => {
   at.write('empty.csv', 'objective\n');
   at.write('filled.csv', 'yesterday');
   const { code, stderr } = await at.leadpipe('contact email --input empty.csv --local -o filled.csv');
-  const says = 'filled.csv was left as it was, because this run brought nothing';
+  const says = 'filled.csv was not changed, because this run received no records';
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(says) });
   expect(at.read('filled.csv')).toBe('yesterday');
 });

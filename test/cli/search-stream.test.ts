@@ -145,7 +145,7 @@ const partial: readonly Body[] = [
     announcing(5) + first + second + ends,
     'announced 5 leads in batch 1, but sent 2',
   ],
-  ['a batch without its number', first + secondAs('"2"') + ends, 'a group of leads came without its number'],
+  ['a batch without its number', first + secondAs('"2"') + ends, 'a batch came without its number'],
   ['leads that are none', first + withNull + doneWith('"cum_count":4') + sentinel, fewer],
   [
     'a done event that counts less, and no [DONE]',
@@ -208,7 +208,7 @@ describe('a stream that is whole', () => {
 
 describe('a stream that is cut off', () => {
   const doneEnds = Buffer.byteLength(both + done);
-  const oddEnd = 'warning: the service did not end its answer as it should';
+  const oddEnd = 'warning: the answer has no end marker';
 
   it.each([
     ['by a reset', (socket: Socket) => void socket.resetAndDestroy()],

@@ -567,7 +567,7 @@ it.each(['', 'objective\n'])('an input without rows (%j) leaves a filled output 
   const before = read('out.csv');
   write('list.csv', empty);
   expect(await contacts('--input', 'list.csv', '-o', 'out.csv')).toMatchObject(
-    ending(0, 'out.csv was left as it was'),
+    ending(0, 'out.csv was not changed'),
   );
   expect(read('out.csv')).toBe(before);
 });

@@ -186,7 +186,7 @@ describe('a row that can not be sent', () => {
     // Nothing resumes it until then.
     expect(await leadpipe('resume')).toMatchObject({
       stderr:
-        'There is nothing to resume.\nWhat ended in part can be resumed by its ID. To see the IDs: leadpipe history\n',
+        'There is nothing to resume.\nPurchases that ended in part can be resumed by ID. To see the IDs: leadpipe history\n',
     });
     const bought = service.requests.length;
     const again = await withRows('contact email', rows, ...args);

@@ -298,7 +298,7 @@ describe('limits', () => {
     });
     const unknown = { type: 'price_unknown', hint: expect.stringContaining('price.research') };
     expect((await ask('research', { query: 'What is Kontora?' })).error).toMatchObject(unknown);
-    const session = { max_credits: 25, spent_at_most: 20, under_way: 0 };
+    const session = { max_credits: 25, spent_at_most: 20, reserved: 0 };
     expect((await ask('balance')).session).toEqual(session);
     expect(service.spent() - before).toBe(20);
   });
@@ -319,7 +319,7 @@ describe('limits', () => {
       expect((await ask('search', { ...search, limit: 20 })).error).toMatchObject(refused);
       expect((await ask('contact', rows)).error).toMatchObject(refused);
     }
-    const session = { max_credits: 35, spent_at_most: 0, under_way: 0 };
+    const session = { max_credits: 35, spent_at_most: 0, reserved: 0 };
     expect((await ask('balance')).session).toEqual(session);
     available = 100;
     expect(await ask('search', { ...search, limit: 20 })).toMatchObject({ charged: 'yes' });
@@ -343,9 +343,9 @@ describe('limits', () => {
     expect((await ask('contact', { ...contact, objective: 'refused' })).error).toMatchObject({
       charged: 'no',
     });
-    expect(await left()).toEqual({ max_credits: 10, spent_at_most: 0, under_way: 0 });
+    expect(await left()).toEqual({ max_credits: 10, spent_at_most: 0, reserved: 0 });
     expect(await ask('contact', contact)).toMatchObject({ charged: 'yes' });
-    expect(await left()).toEqual({ max_credits: 10, spent_at_most: 5, under_way: 0 });
+    expect(await left()).toEqual({ max_credits: 10, spent_at_most: 5, reserved: 0 });
     expect(await ask('contact', { ...contact, objective: 'Bo' })).toMatchObject({ charged: 'yes' });
     expect((await ask('contact', { ...contact, objective: 'Cy' })).error).toMatchObject({
       type: 'over_limit',
@@ -365,7 +365,7 @@ describe('limits', () => {
     const { ask } = await startAgent({ args: ['--max-credits', '10'], env });
     for (const _ of [1, 2, 3])
       expect((await ask('contact', contact)).error).toMatchObject({ type: 'local_io', charged: 'no' });
-    expect((await ask('balance')).session).toEqual({ max_credits: 10, spent_at_most: 0, under_way: 0 });
+    expect((await ask('balance')).session).toEqual({ max_credits: 10, spent_at_most: 0, reserved: 0 });
     expect(readdirSync(join(state, 'operations'))).toEqual([]);
   });
 
@@ -456,7 +456,7 @@ describe('limits', () => {
       const dear = await ask('search', { ...search, limit: 10 });
       expect(dear.error).toMatchObject({ type: 'over_limit', charged: 'no' });
       const unpriced = await ask('research', { query: 'What is Kontora?' });
-      const hint = expect.stringContaining('Ask the person');
+      const hint = expect.stringContaining('ask the person to set it');
       expect(unpriced.error).toMatchObject({ type: 'price_unknown', hint });
       expect(questions).toBe(0);
       const same = { ...search, limit: 2 + version };
