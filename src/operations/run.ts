@@ -159,7 +159,7 @@ function createRun(
       await run.journal.begin(run.admit, reserved);
       run.entries.push(reserved);
     },
-    end: (...entries) => writeEnd(run, [...run.output.told(), ...entries]),
+    end: (...entries) => writeEnd(run, [...run.output.takeEntries(), ...entries]),
     get output(): Output {
       return output;
     },

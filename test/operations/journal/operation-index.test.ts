@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { lockFolder } from '../../../src/files/folder-lock.ts';
 import { entry } from '../../../src/operations/journal/entries.ts';
 import { createJournal, openJournal } from '../../../src/operations/journal/journal.ts';
-import { createReader, openIndex, thinIndex } from '../../../src/operations/journal/operation-index.ts';
+import { createReader, filterIndex, openIndex } from '../../../src/operations/journal/operation-index.ts';
 import { readUnfinished } from '../../../src/operations/known-operations.ts';
 import { withDigests } from '../../../src/operations/order-digests.ts';
 import { intentOf } from '../../helpers/journals.ts';
@@ -68,7 +68,7 @@ describe('the index of operations', () => {
   it('has those that stay in the same order when others are removed', async () => {
     await three();
     await begin('op_d', '2026-06-04T00:00:00Z');
-    await thinIndex(keepingIn(state), (op) => op !== 'op_b');
+    await filterIndex(keepingIn(state), (op) => op !== 'op_b');
     rmSync(join(state, 'operations', 'op_b'), { recursive: true });
     expect(await begun()).toEqual(['op_a', 'op_c', 'op_d']);
     await begin('op_0', '2026-06-05T00:00:00Z');
