@@ -115,7 +115,7 @@ describe('doctor', () => {
       const { stdout } = await runInProcess('doctor', { env, stdoutIsTerminal: true, columns });
       const lines = stdout.replace(/\x1b\[[\d;]*m/g, '').split('\n');
       expect(lines.filter((line) => line.length > columns || line.endsWith('…'))).toEqual([]);
-      expect(lines.join('').replace(/ +/g, ' ')).toContain('the same as at the service');
+      expect(lines.join('').replace(/ +/g, ' ')).toContain('same time as the service');
       expect(lines.join('').replace(/ /g, '')).toContain(env.LEADPIPE_STATE_DIR);
     }
   });

@@ -56,7 +56,7 @@ const mistakes = String.raw`
   companies x => did you mean leadpipe search company?
   youtube x => did you mean leadpipe search youtube_creator?
   task wait => the leads_search_id is missing\n | leadpipe task list | lists them.\n
-  history show => exit 6 | there is nothing on this machine\n | No purchases recorded on this machine yet.
+  history show => exit 6 | there is no operation on this machine\n | No purchases recorded on this machine yet.
   search company x --api-key=sk_1 => unknown option "--api-key"\n | leadpipe auth login | LEADPIPE_API_KEY
   search company x --limt=3 => unknown option "--limt"\n | --limit
   auth login sk_1 => too many arguments | < key.txt

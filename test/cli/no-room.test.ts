@@ -34,7 +34,7 @@ describe.runIf(isLinux)('standard output', () => {
     const says = 'no space left on the device. 2 leads arrived, but not all of them could be written';
     expect(full).toMatchObject(ending(74, says, 'charged: yes'));
     expect(await at.history()).toMatchObject([{ state: 'partial', leads: 2, charged: 'yes' }]);
-    const named = /To print it, for free: leadpipe history show (op_\w+)/;
+    const named = /To print them, for free: leadpipe history show (op_\w+)/;
     expect(await shown(at, full.stderr, named)).toBe(leads.join(''));
   });
 

@@ -425,7 +425,7 @@ describe('--first', () => {
   it('says how the rest is bought, where standard input can be read no more', async () => {
     expect(
       (await leadpipe(['contact', 'email', '--input', '-', '--first', '1'], 'Ada\nBo\n')).stderr,
-    ).toContain('With -o or --run, the same command without --first would buy the rest alone.');
+    ).toContain('With -o or --run, the same command without --first would buy only the rest.');
     write('list.txt', 'Ada\nBo\n');
     expect((await contacts('--input', 'list.txt', '--first', '1')).stderr).toMatch(
       /run `leadpipe resume op_\w+`/,

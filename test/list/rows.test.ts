@@ -664,7 +664,7 @@ it('a named list whose rows another run has says when their answers are free', a
   const { code, stderr } = await contacts(...named.slice(0, -1), 'other.csv');
   expect(code).toBe(3);
   expect(stderr).toContain(
-    'If another run named x was at work meanwhile, run the same command again when it',
+    'If another run named x was active at the same time, run the same command again when it',
   );
   expect(service.charged.size).toBe(2);
 });
@@ -735,7 +735,7 @@ it.each([
   [['--input', 'list.jsonl', '--template', '{firm}, {links.site}'], 'there is no field "links.site"'],
   [
     ['--input', 'unknown.jsonl'],
-    'Say it with --template and the fields to send in braces. The fields are id, mail. For example: --template "{id}, {mail}"',
+    'Name the fields to send with --template, in braces. The fields are id, mail. For example: --template "{id}, {mail}"',
   ],
   [['--input', 'deep.json'], 'The fields are id, a.0.b, a.0.more.c, tags.0, one, none, cell.x.'],
   [['--input', 'deep.json', '--template', '{b}'], 'The fields are id, a.0.b, a.0.more.c, tags.0, one'],
@@ -956,7 +956,7 @@ it('a head that can not be read would come with every row: the list stops at the
   await serve(options);
   const line = ['--input', 'list.txt', '--concurrency', '1', '-o', 'out.jsonl'];
   const stopped = await contacts(...line);
-  expect(stopped).toMatchObject(ending(8, '"100 Continue", which was not asked for', 'charged: maybe'));
+  expect(stopped).toMatchObject(ending(8, 'an unexpected "100 Continue"', 'charged: maybe'));
   expect(paid()).toEqual(['Ada']);
   options.announces = false;
   expect(await contacts(...line)).toMatchObject(ending(3, '1 of 3 rows has no answer'));

@@ -36,7 +36,7 @@ const unreadable: readonly Row[] = (
   [
     ['a flood of headers', json(...Array(10_000).fill('X-A: bbbbbbbbbbbbbbbb')), 'larger than 64 kB'],
     ['one endless header', json(`X-A: ${'b'.repeat(66_000)}`), 'larger than 64 kB'],
-    ['100 that nobody asked for', `HTTP/1.1 100 Continue\r\n\r\n${json()}`, '"100 Continue", which was not'],
+    ['100 that nobody asked for', `HTTP/1.1 100 Continue\r\n\r\n${json()}`, 'an unexpected "100 Continue"'],
   ] as const
 ).map(([fault, head, says]) => ({
   fault: `${fault}, after the service has done it`,

@@ -212,7 +212,7 @@ describe('a file that appears while an agent writes one of this name', () => {
     const { ask } = await startAgent({ env, args: ['--files', files] });
     const { error } = await ask('task_fetch', { leads_search_id: taskId, output });
     expect(readFileSync(file, 'utf8')).toBe('of somebody else');
-    expect(error).toMatchObject({ type: 'usage', message: expect.stringContaining('is there already') });
+    expect(error).toMatchObject({ type: 'usage', message: expect.stringContaining('already exists') });
     expect(readdirSync(files)).toEqual([output]);
   });
 });

@@ -105,7 +105,7 @@ describe('the skill', () => {
     expect(await run('skill --install /proc/x')).toEqual({
       code: 74,
       stdout: '',
-      stderr: "error: can't install the skill in /proc/x/leadpipe: no folder can be made there\n",
+      stderr: "error: can't install the skill in /proc/x/leadpipe: the folder can't be created\n",
     });
     const env = { ...bareEnvironment(), LEADPIPE_STATE_DIR: '/proc/x' };
     expect(await run('balance --local', { env })).toMatchObject({ code: 74 });

@@ -88,6 +88,6 @@ describe('an address of this machine', () => {
     const { code, error } = toFailure(result);
     expect([code, error.type]).toEqual([75, 'not_running']);
     expect(error.hint).toMatch(/^Is `leadpipe serve` running\?/);
-    expect(result.stderr.match(/again in \d+ ms/g)).toEqual(['again in 300 ms']);
+    expect(result.stderr.match(/retry in \d+ ms/g)).toEqual(['retry in 300 ms']);
   });
 });

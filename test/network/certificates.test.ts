@@ -41,7 +41,7 @@ const bad: readonly [what: string, certificate: () => Certificate, why: string, 
     'for another host',
     () => authority.issue('DNS:other.test,DNS:another.test'),
     "does not match certificate's altnames",
-    /the certificate there is for other names/,
+    /the certificate of that server is for other host names/,
   ],
   ['self-signed', () => selfSigned(names), 'self-signed certificate', privateAuthority],
   [

@@ -16,7 +16,7 @@ const parts: readonly string[] = [
   'table, cards, jsonl, json, csv',
   'LEADPIPE_BASE_URL',
   '~/.config/leadpipe/config.json',
-  'it is unknown whether this was bought',
+  'outcome unknown: it may have been bought',
   'leadpipe search company "fintech in Berlin" --local',
 ];
 

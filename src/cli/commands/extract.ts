@@ -19,7 +19,7 @@ const { extractLimit } = limits;
 
 export const createCommand = defineCommand({
   name: 'extract',
-  description: 'Lists followers, stargazers or contributors, or the items of a list on a web page.',
+  description: 'Lists followers, stargazers or contributors, or a list on a web page.',
   arguments: [
     argumentOf('<type>', extractionTypes),
     new Argument(
