@@ -173,7 +173,7 @@ describe('resume of a search', () => {
     const { stderr } = await resume(operation, '--yes', onTerminal);
     if (brought.length > 0) expect(stderr).toContain('1 lead, 3 in all · limit of 3 reached');
     // What was sent when the search was cut is excluded, too.
-    const isLost = stderr.includes('did not arrive here, may have been charged');
+    const isLost = stderr.includes('did not arrive here may have been charged');
     expect(isLost).toBe(brought.length === 0);
     const shown = `leadpipe history show ${operation}`;
     expect(stderr).toContain(`To save them, for free: ${shown} -o leads.csv\n`);

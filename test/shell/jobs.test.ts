@@ -123,10 +123,13 @@ describe('the morning job', () => {
   const [first, second] = ['leads/clinics-2026-11-26.csv', 'leads/clinics-2026-11-27.csv'] as const;
   const cut = { operation: 'search', fault: 'cut', after_batches: 1 };
 
-  it('resumes what was cut without a word, and a second run of the day adds nothing', async () => {
+  it('resumes what was cut, says only what may be lost, and a second run of the day adds nothing', async () => {
     const { home, modeOf, read, run } = await machine({ faults: [cut], switches: { batch_size: 4 } });
     const quiet = { code: 0, stdout: '', stderr: '' };
-    expect(await run(start)).toEqual(quiet);
+    const warning = expect.stringMatching(
+      /^warning: The service leaves out all leads of the search that was stopped\. .*\n$/,
+    );
+    expect(await run(start)).toEqual({ ...quiet, stderr: warning });
     expect(read('slept')).toBe('0\n60\n');
     expect(readdirSync(join(home, 'leads')).map((name) => `leads/${name}`)).toEqual([first]);
     const rows = read(first);

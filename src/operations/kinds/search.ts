@@ -90,7 +90,7 @@ export async function plan(run: Run<EntitySearchRequest>): Promise<Plan<BoughtSe
 
 /** The service excludes by the ID of a search, and not by what has arrived of it. */
 const maybeLost =
-  'The service leaves out all leads of the search that was stopped. Leads that it had sent, and that did not arrive here, may have been charged';
+  'The service leaves out all leads of the search that was stopped. Leads that it had sent and that did not arrive here may have been charged';
 
 function isInDoubt(error: unknown): error is LeadpipeError {
   return error instanceof LeadpipeError && error.details.facts?.is === 'in_doubt';
