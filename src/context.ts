@@ -48,8 +48,9 @@ export interface RunFacts {
   operationId?: string;
   requestId?: string;
   leadsSearchId?: string;
-  /** The output file. */
+  /** The output file, and whether it has replaced one that was not empty. */
   output?: string;
+  isReplaced?: true;
   /** For a list: the number of ended rows, and of those without a result. */
   rows?: number;
   rowsFailed?: number;

@@ -69,6 +69,11 @@ export function learn(context: Pick<Context, 'run'>, event: OperationEvent): voi
   }
 }
 
+/** Records that the output has replaced a file that was not empty. */
+export function recordReplaced(context: Pick<Context, 'run'>): void {
+  note(context, { isReplaced: true });
+}
+
 /** Records the facts of the closing line. After it, nothing is left to resume. */
 export function recordEnd(context: Pick<Context, 'run'>, known: Parameters<typeof note>[1]): void {
   note(context, { ...known, isFinished: true });

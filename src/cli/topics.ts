@@ -148,7 +148,7 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
     },
   ],
   money: [
-    `These commands cost credits: ${Object.keys(kinds).filter(isPaid).join(', ')}. All other commands are free. With --local, everything is free.`,
+    `These commands cost credits: ${Object.keys(kinds).filter(isPaid).join(', ')}. resume buys the rest of a purchase, and agents buy with mcp. All other commands are free. With --local, everything is free.`,
     {
       heading: 'Before you buy',
       rows: [

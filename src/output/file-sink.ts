@@ -88,6 +88,9 @@ export async function createFileSink(path: string, context: SinkContext, options
     throw error instanceof LeadpipeError ? error : writeFailure(path, error);
   }
   let isEmpty = true;
+  /** The file with the rows, after they could not be put in place. */
+  let left: string | undefined;
+  let isClosed = false;
 
   const sync = (): Promise<void> => own.handle.sync().catch((error) => fail(path, error));
 
@@ -169,8 +172,10 @@ export async function createFileSink(path: string, context: SinkContext, options
         const error = thrown instanceof LeadpipeError ? thrown : writeFailure(path, thrown);
         if (error instanceof LockLostError || error.details.type === outputChanged) throw error;
         if (!(await isThere(own))) throw error instanceof LocalIoError ? moved(named, path) : error;
+        left = named;
         throw error.with({}, `${error.words}. The rows are in ${named}`);
       } finally {
+        isClosed = true;
         await own.handle.close();
       }
     },
@@ -179,6 +184,7 @@ export async function createFileSink(path: string, context: SinkContext, options
      * file and returns undefined.
      */
     async abandon(nothing = false): Promise<string | undefined> {
+      if (isClosed) return left;
       // A failing disk must not hide that the run was cut.
       const end = nothing || isEmpty ? removeTemporaryFile(own) : sync();
       await end.catch(() => undefined);

@@ -34,6 +34,8 @@ export interface Finished {
   /** The real path of its file, if it was put in place. */
   readonly target?: string | undefined;
   readonly warnings: readonly string[];
+  /** Whether it has replaced a file that was not empty. */
+  readonly isReplaced: boolean;
   /** How many cells were changed so that no spreadsheet runs them. */
   readonly guardedCells: number;
   /** The chosen names that no record had, and the names of the columns. */
@@ -82,7 +84,7 @@ export async function openRows(context: OpenContext, plan: OutputPlan, announce:
     },
     async finish(isPartial = false, placing: Placing = async () => {}): Promise<Finished> {
       isOpen = false;
-      const nothing = { warnings: [], guardedCells: 0, unfound: [], headers };
+      const nothing = { warnings: [], isReplaced: false, guardedCells: 0, unfound: [], headers };
       if (isPartial && !written && sink.replaces) {
         await sink.abandon(true);
         return { ...nothing, warnings: [`${file} was not changed, because this run received no records`] };
@@ -93,9 +95,19 @@ export async function openRows(context: OpenContext, plan: OutputPlan, announce:
         isOpen = true;
         throw error;
       }
-      const placed = await sink.commit(placing);
+      const placed = await sink.commit(placing).catch(async (error) => {
+        kept = await sink.abandon();
+        throw error;
+      });
       const unfound = [...found].filter(([, isFound]) => !isFound).map(([name]) => name);
-      return { ...nothing, ...placed, guardedCells: form?.guardedCells?.() ?? 0, unfound, headers };
+      return {
+        ...nothing,
+        ...placed,
+        guardedCells: form?.guardedCells?.() ?? 0,
+        unfound,
+        headers,
+        isReplaced: sink.replaces,
+      };
     },
     async cut(): Promise<string | undefined> {
       if (!isOpen) return kept;

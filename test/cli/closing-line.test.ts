@@ -87,6 +87,8 @@ it.each<[Parameters<typeof toClosingLine>[0], string | undefined, string]>([
     '3 leads, 23 in all · limit of 25 reached',
   ],
   [{ leads: 2, stopReason: 'limit', limit: 25, before }, undefined, '2 leads, 22 in all · limit reached'],
+  [{ leads: 3, isReplaced: true }, 'a.csv', '3 leads in a.csv (replaced)'],
+  [{ what: '1 email found', isOfRows: true, isReplaced: true }, 'a.csv', 'a.csv (replaced): 1 email found'],
   [{ leads: 35, state: 'running' }, undefined, '35 leads · task running'],
   [{ leads: 0, state: 'error' }, 'a.csv', '0 leads · task error'],
   [{ what: 'email found' }, undefined, 'email found'],

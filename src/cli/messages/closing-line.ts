@@ -61,9 +61,14 @@ export function close(
   const isAdded = closing.kept === undefined && append;
   const place = closing.place ?? (isAdded ? 'added to' : 'in');
   recordEnd(context, toKnown(closing));
-  const { cost, costBefore, creditsBefore, creditsAfter } = factsOf(context);
+  const { cost, costBefore, creditsBefore, creditsAfter, isReplaced } = factsOf(context);
   const known = { cost, costBefore, creditsBefore, creditsAfter };
-  const paid = { ...closing, isLocal: options.local === true, ...known };
+  const paid = {
+    ...closing,
+    isLocal: options.local === true,
+    isReplaced: closing.kept === undefined && isReplaced,
+    ...known,
+  };
   const file = closing.kept ?? (output === '-' ? undefined : output);
   const line = toClosingLine(paid, file, place, append);
   if (line !== '') notes.say(line);
@@ -102,10 +107,11 @@ interface ClosingFacts extends Omit<Closing, 'ids'> {
   readonly creditsBefore?: number | undefined;
   readonly creditsAfter?: number | undefined;
   readonly isLocal?: boolean;
+  readonly isReplaced?: boolean | undefined;
 }
 
 export function toClosingLine(closing: ClosingFacts, file?: string, place = 'in', append = false): string {
-  const { what, also, leads, excluded = 0, isPaid, state, stopReason, limit, isLocal } = closing;
+  const { what, also, leads, excluded = 0, isPaid, state, stopReason, limit, isLocal, isReplaced } = closing;
   const { received, delivered } = closing.before ?? { received: 0, delivered: 0 };
   const isFull = limit !== undefined && (leads ?? 0) + excluded + received >= limit;
   const all = delivered + (leads ?? 0);
@@ -116,10 +122,11 @@ export function toClosingLine(closing: ClosingFacts, file?: string, place = 'in'
     delivered === 0 ? '' : isTogether ? `, ${delivered} of them stored earlier` : `, ${all} in all`;
   // A complete run that found nothing has replaced the file, too.
   const isIn = file !== undefined && (leads !== 0 || delivered > 0 || (!append && state !== 'error'));
+  const old = isReplaced ? ' (replaced)' : '';
   const isInFront = isIn && closing.isOfRows;
   return toFacts([
-    isInFront && `${place === 'in' ? '' : `${place} `}${shellWord(file)}: ${found}`,
-    !isInFront && found && `${found}${isIn ? ` ${place} ${shellWord(file)}` : ''}${inAll}`,
+    isInFront && `${place === 'in' ? '' : `${place} `}${shellWord(file)}${old}: ${found}`,
+    !isInFront && found && `${found}${isIn ? ` ${place} ${shellWord(file)}${old}` : ''}${inAll}`,
     also,
     excluded > 0 && `${excluded} left out (delivered before)`,
     state !== 'done' && state && `task ${state}`,

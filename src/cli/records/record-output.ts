@@ -26,6 +26,7 @@ import {
   toNames,
 } from '../options/record-options.ts';
 import type { ReportOptions } from '../options/shared-options.ts';
+import { recordReplaced } from '../run-facts.ts';
 
 /** What a command prints, rows or one answer, and its layout without --columns. */
 export interface Printed {
@@ -79,7 +80,8 @@ export async function openOutput(
 
   /** Finishes the output. Notes about it come after its last byte. */
   async function finish(...placing: Parameters<Delivery['finish']>): Promise<string | undefined> {
-    const { guardedCells, headers, target, unfound, warnings } = await opened.finish(...placing);
+    const { guardedCells, headers, isReplaced, target, unfound, warnings } = await opened.finish(...placing);
+    if (isReplaced) recordReplaced(context);
     for (const line of warnings) warn(line);
     const formatNote = toFormatNote(options, plan.format);
     if (target !== undefined && formatNote !== undefined) say(formatNote);

@@ -240,7 +240,10 @@ function toLeftError(failure: LeadpipeError, reading: TaskReading, kept: string 
   const { position, state } = summary;
   // What is in the temporary file is not in the output: reading it again is free.
   const pts = kept === undefined ? position : reading.start;
-  const place = kept === undefined ? '' : `, and ${plural(leads, 'is', 'are')} in ${kept}`;
+  const place =
+    kept === undefined || failure.words.includes(kept)
+      ? ''
+      : `, and ${plural(leads, 'is', 'are')} in ${kept}`;
   const dropped = excluded === 0 ? '' : `; ${excluded} left out (delivered before)`;
   const written =
     leads + excluded === 0

@@ -123,7 +123,9 @@ async function runHistoryList(context: Context, options: HistoryListOptions): Pr
   const notes = createNotes(context, options);
   for (const damage of damages.reverse()) notes.warn(damage);
   if (hasMore && onTerminal) {
-    notes.say(`Only the newest ${limit} are shown. To see all of them, add --limit ${allOfThem}.`);
+    notes.say(
+      `Only the newest ${limit === 1 ? 'one is' : `${limit} are`} shown. To see all of them, add --limit ${allOfThem}.`,
+    );
   }
   if (records.length > 0) return;
   const { command, list, search } = options;
