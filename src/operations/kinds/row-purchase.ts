@@ -116,9 +116,10 @@ export function createRowPurchases(
   async function intend(purchase: Purchase): Promise<void> {
     const { row, digest, body } = purchase.row;
     if (purchase.isIntended) return;
+    // It counts as stored from here on, before the disk has confirmed it.
+    unsent++;
     await stored.intend(digest, row, purchase.key, body);
     purchase.isIntended = true;
-    unsent++;
   }
 
   /** Does not wait until the end is stored, so that the slot is free for the next row. Throws an error that concerns all rows. */
