@@ -96,7 +96,7 @@ describe('a run that finds nothing new', () => {
     const into = (name: string) => `--limit 3 --enrich-fields city -o ${name}`;
     await listed(into(file));
     expect(at.read(file)).toContain('Lead 2');
-    expect(await onlyNew(into(file))).toMatchObject(ending(0, `0 leads in ${file} · 3 left out`));
+    expect(await onlyNew(into(file))).toMatchObject(ending(0, `0 leads in ${file} (replaced) · 3 left out`));
     expect(at.read(file)).toEqual(text);
     // A file that was not there, too.
     await onlyNew(into(`new-${file}`));
