@@ -116,7 +116,7 @@ interface MoreFacts {
   rows_failed: {
     operationId: string;
     failed: number;
-    /** The answers of these were lost, and may have been charged. */
+    /** Rows whose answer was lost. They may have been charged. */
     unknown: number;
     /** Rows that can't be sent; `flawedLines` has the line or row numbers of the first ones. */
     flawed: number;

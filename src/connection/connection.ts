@@ -32,7 +32,7 @@ export interface RouteOptions {
 
 /** Receives notes and progress of connections and requests. */
 export interface RouteListener {
-  /** Notes: that the leads are fictional, or which part of a search was not understood. */
+  /** Receives a note, such as: the leads are fictional, or a part of the search was not understood. */
   say(line: string): void;
   /** A line for each request and answer. */
   readonly trace?: (line: string) => void;

@@ -29,7 +29,7 @@ import { reasonOf } from './write-failure.ts';
 
 /**
  * A lock that this process holds. It can be lost unnoticed: while the process is stopped (a sleeping machine, `docker pause`), another machine may
- * take it for dead. So code that depends on a lock confirms it before each write or request.
+ * assume that this process is dead. So code that depends on a lock confirms it before each write or request.
  */
 export interface HeldLock {
   /** Throws LockLostError if another process has taken over, LocalIoError if the lock can't be read. */

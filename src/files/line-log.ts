@@ -26,7 +26,7 @@ export interface LineContent {
 export interface LogLine {
   /** From 1. */
   readonly number: number;
-  /** Bytes, without the line end. */
+  /** Start and length of the line in bytes; the length does not include the line end. */
   readonly offset: number;
   readonly length: number;
   /** Undefined where it is damaged. */

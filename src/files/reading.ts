@@ -24,13 +24,13 @@ export interface Records {
   /** Their headers as written: perhaps repeated, empty or with white space. */
   readonly rawHeaders?: readonly string[] | undefined;
   readonly rows: AsyncIterable<FileRecord>;
-  /** Whether they are lines of plain text, below the name of their one column. */
+  /** Whether the rows are lines of plain text below the name of a single column. */
   readonly isOneColumn?: boolean | undefined;
   /** The character between the cells of a text table. */
   readonly delimiter?: string | undefined;
   /** Whether the text begins with a byte order mark. */
   readonly hasMark?: boolean | undefined;
-  /** For the user, before the rows are used: what is not read (`note`), and what may be read wrong (`warnings`). */
+  /** Messages shown before the rows are used: `note` names content that is skipped, `warnings` content that may be misread. */
   readonly note?: string | undefined;
   readonly warnings?: readonly string[] | undefined;
   /** As `note`, for after the rows were read. */

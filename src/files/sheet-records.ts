@@ -154,7 +154,7 @@ function hiddenRowWarnings([first, ...others]: readonly number[]): string[] {
   if (first === undefined) return [];
   const rows =
     others.length === 0
-      ? `a row is hidden, and is read too: row ${first}`
+      ? `row ${first} is hidden, but it is read too`
       : `${others.length + 1} rows are hidden, and are read too; the first is row ${first}`;
   return [`${rows}. To leave out what a filter hides, copy the visible rows to another sheet.`];
 }

@@ -70,7 +70,7 @@ export function openWorkbook(bytes: Uint8Array, what: string): readonly Sheet[] 
     const { tabs, is1904 } = readTabs(archive.part(main));
     let strings: string[] | undefined;
     let shows: CellFormatter[] | undefined;
-    // Keep the last sheet unpacked: it is mostly read again next.
+    // Keep the last sheet unpacked: it is usually the next one to be read again.
     let unpacked: { readonly target: string; readonly xml: Uint8Array | undefined } | undefined;
     const spent = { elements: 0 };
     let before = 0;

@@ -62,7 +62,7 @@ export function isTable(
   return delimiter === '\t' && width > 1 && regular > 1 && regular * 3 >= head.length * 2;
 }
 
-/** Occurs in no text, so that a line is one cell. */
+/** A delimiter that no text contains, so each line is one cell. */
 const noDelimiter = '\x1f';
 
 /** Reads a text as one column below its name; undefined if the first line is not a name, or is the only one. */

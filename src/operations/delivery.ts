@@ -5,7 +5,7 @@ import type { Records } from '../json/text.ts';
 export interface Delivery {
   /** The file that records go to, as the user named it. Undefined for standard output. */
   readonly file: string | undefined;
-  /** Whether others read it while it is written (standard output, a FIFO), so that it can't be written again from the start. */
+  /** Whether another program reads the output while it is written (standard output, a FIFO). It can't be restarted then. */
   readonly isPipe: boolean;
   /** Resolves when more can be written (back-pressure). */
   write(records: Records): Promise<void>;

@@ -31,7 +31,7 @@ export type Earlier =
   | { readonly is: 'running' }
   /** It was bought, and what arrived is stored here. */
   | { readonly is: 'stored'; readonly operation: Operation }
-  /** Its answer was lost, and the service said that it does not send it again. */
+  /** The answer was lost, and the service has refused to send it again. */
   | { readonly is: 'lost'; readonly operation: Operation; readonly failed: Failed };
 
 /** For a named run of a list: operations that have bought rows of it, newest first. */

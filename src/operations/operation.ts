@@ -76,7 +76,7 @@ export interface Failed {
   readonly isGone: boolean;
 }
 
-/** There is nothing left to do. */
+/** The result of an operation that has nothing left to do. */
 export interface End {
   readonly outcome: Outcome;
   readonly charged: Charged | undefined;

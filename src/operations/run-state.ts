@@ -92,7 +92,7 @@ export interface Plan<Result> {
   readonly resuming?: Resuming;
   /** How many of the stored records are valid, if not all: the others are cut off. */
   readonly stored?: number;
-  /** Formats stored records for the output; by default unchanged, without dropped ones. `from` is the number of the first record. */
+  /** Formats stored records for the output. By default, dropped ones are left out, and the others unchanged. `from`: number of the first. */
   readonly toPrinted?: (records: readonly ReceivedRecord[], from: number) => Records;
   perform(): Running<Result>;
 }

@@ -261,7 +261,7 @@ async function* resume<Kind extends Runnable>(
   }
 }
 
-/** Performs the plan: from the open journal to the output in its place. Closes the journal. */
+/** Performs the plan with the open journal, and puts the output file in place. Closes the journal. */
 async function* perform<Result>(
   run: Building,
   planned: Plan<Result>,

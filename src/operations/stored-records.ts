@@ -5,7 +5,7 @@ import { isKept, kinds, recordsOf, rowsOf } from './kinds/kinds.ts';
 import type { Operation } from './operation.ts';
 
 /**
- * Whether anything that an operation has received is stored. A complete search without leads has an answer, too. Throws ConfigurationError for a damaged
+ * Whether any received record of the operation is stored. A complete search without leads counts as stored, too. Throws ConfigurationError for a damaged
  * answer, LocalIoError.
  */
 export async function isStored({ folder, intent: { command }, isComplete }: Operation): Promise<boolean> {

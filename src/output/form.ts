@@ -11,7 +11,7 @@ export interface WriterForm {
   guardedCells?(): number;
 }
 
-/** Rows under a header, even if there are no rows: `toRow` makes the cells of a record, `textOf` the text of some rows. */
+/** A header and its rows; the header is written even without rows. `toRow` makes the cells of a record, `textOf` the text of rows. */
 export function createRowsForm<Cell>(
   { layout: { columns } }: WriterOptions,
   head: readonly (readonly Cell[])[],

@@ -40,7 +40,7 @@ const ownWords = {
     'email email_address e_mail e_mail_address email_1 email_1_value e_mail_1 e_mail_1_value mail mail_address work_email primary_email emails email_adresse mailadresse courriel adresse_email adresse_mail adresse_electronique correo correo_electronico direccion_de_correo',
   phone:
     'phone phone_number phone_no mobile mobile_no mobile_phone mobile_number phone_1 phone_1_value telephone telephone_number telephone_no contact_number contact_no tel cell cell_phone telefon telefonnummer mobil mobilnummer mobiltelefon handy handynummer numero_de_telephone portable telefono numero_de_telefono movil',
-  /** What a row asks for, in the fields of the interface. */
+  /** The fields of the API that hold the request text of a row. */
   text: 'objective query entity_context',
 } as const;
 

@@ -152,7 +152,7 @@ function oneTextIn(text: string): string | undefined {
 
 const maxDepth = 4;
 
-/** Pure: the paths of the texts and numbers that a record has at this one: `a.0.b` for those of a list's first item. */
+/** Pure: the paths of all texts and numbers below `path`. Of a list, only the first item is used: `a.0.b`. */
 export function pathsIn(view: JsonView, path: string, depth = maxDepth): readonly string[] {
   const value = containerIn(textAt(view, path));
   if (value === undefined || depth === 0) return [path];

@@ -221,13 +221,13 @@ describe('a sheet', () => {
 
   it.each<[hiddenRows: readonly number[], says: readonly string[], hides: string | undefined]>([
     [[], [], undefined],
-    [[4], ['a row is hidden, and is read too: row 4'], undefined],
+    [[4], ['row 4 is hidden, but it is read too'], undefined],
     [[3, 5, 6], ['2 rows are hidden, and are read too; the first is row 3'], undefined],
     [[3, 5], ['2 rows are hidden, and are read too; the first is row 3'], 'ht="0" customHeight="1"'],
     [[3, 5], [], 'ht="15" hidden="0"'],
     // The header is not read as a row.
     [[1], [], undefined],
-    [[1, 2], ['a row is hidden, and is read too: row 2'], undefined],
+    [[1, 2], ['row 2 is hidden, but it is read too'], undefined],
   ])('has a warning for hidden rows: %j', async (hiddenRows, says, hides) => {
     const rows = [['name', 'city'], ['Ada', 'Rome'], ['Bob', 'Bonn'], ['Eve', 'Oslo'], ['Kim', 'Bern'], ['']];
     // Where empty rows are hidden by default, those with cells are shown.

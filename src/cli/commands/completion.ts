@@ -86,7 +86,7 @@ export function createCompletionOf(
 /** Maximum number of candidates from the history. */
 const newest = 50;
 
-/** The values of a kind on this machine. Throws ConfigurationError, LocalIoError. */
+/** Reads the known profiles, lists, task IDs or operation IDs of this machine, for completion. Throws ConfigurationError, LocalIoError. */
 async function readCandidates(context: Context, kind: Exclude<KnownKind, 'file'>): Promise<Candidate[]> {
   const { config, state } = context.directories;
   switch (kind) {

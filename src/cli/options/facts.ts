@@ -27,7 +27,7 @@ export function optionFactsOf(option: Option): OptionFacts {
   return { ...(defaultValue !== undefined && { default: defaultValue }), ...known.get(option) };
 }
 
-/** Pure: an option in words, for helps and the manual page. */
+/** Pure: the description of an option, for help texts and the manual page. */
 export function toOptionText(option: Option): string {
   const { default: value, defaultText, variable } = optionFactsOf(option);
   const values = option.argChoices === undefined ? '' : `: ${option.argChoices.join(', ')}`;

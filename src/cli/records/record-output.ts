@@ -26,7 +26,6 @@ import {
   toNames,
 } from '../options/record-options.ts';
 import type { ReportOptions } from '../options/shared-options.ts';
-import { recordReplaced } from '../run-facts.ts';
 
 /** What a command prints, rows or one answer, and its layout without --columns. */
 export interface Printed {
@@ -81,7 +80,7 @@ export async function openOutput(
   /** Finishes the output. Notes about it come after its last byte. */
   async function finish(...placing: Parameters<Delivery['finish']>): Promise<string | undefined> {
     const { guardedCells, headers, isReplaced, target, unfound, warnings } = await opened.finish(...placing);
-    if (isReplaced) recordReplaced(context);
+    if (isReplaced) (await import('../run-facts.ts')).recordReplaced(context);
     for (const line of warnings) warn(line);
     const formatNote = toFormatNote(options, plan.format);
     if (target !== undefined && formatNote !== undefined) say(formatNote);

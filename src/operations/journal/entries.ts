@@ -176,7 +176,7 @@ export type Numbered = EntryOf<'intent' | 'reserved' | 'rest'>;
 
 export type EntryOf<Type extends JournalEntry['type']> = Extract<JournalEntry, { type: Type }>;
 
-/** What an entry holds beside its type. */
+/** The members of an entry, without its type. */
 type Content<Type extends JournalEntry['type']> = Omit<EntryOf<Type>, 'type'>;
 
 /** Makes the entries that run.ts and the kinds write. Unknown values are undefined, and stored as null or not at all. */

@@ -31,7 +31,7 @@ interface Received {
   readonly refusal?: RequestError;
 }
 
-/** One whole answer. Where the answer to an earlier request was lost, that request is sent again with its key. */
+/** Plans the purchase of one complete answer. If an earlier answer was lost, its request is sent again with the same key. */
 export async function plan(run: Run): Promise<Plan<Bought>> {
   const { buyer, order, operation } = run;
   const kind = order.kind as AnswerKind;

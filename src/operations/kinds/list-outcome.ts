@@ -27,7 +27,7 @@ export function toResult(kind: AnswerKind, end: RowEnd): RowResult & { readonly 
   return { state, charged, outcome };
 }
 
-/** How the rows of a run ended. */
+/** Row counts of a run by outcome, all zero. */
 export const noRows = {
   done: 0,
   /** Of these: without an answer. */

@@ -174,7 +174,7 @@ export function createRowPurchases(
   };
 }
 
-/** Whether its answer was lost: it is bought again with another key. Otherwise it may have been sent, and is sent again with the same key. */
+/** Whether the answer of a row was lost. Such a row is bought again with a new key; a row that may have been sent keeps its key. */
 function isLost(known: Known | undefined): boolean {
   return known?.state === 'unknown';
 }

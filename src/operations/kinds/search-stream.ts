@@ -123,7 +123,7 @@ async function recoverSearch(
   try {
     for await (const event of readTask(client, waiting, task, seen)) {
       if (event.is === 'page') for (const entity of event.page.entities) read.push(entity);
-      // These are held in memory, and this many can't belong to one search.
+      // One search can't have more leads than this. Stop, since they are all held in memory.
       if (read.length > taken + limits.entityLimit.max) return undefined;
     }
   } catch (error) {

@@ -2,7 +2,7 @@ import type { Page } from '../../client.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { countOf, plural } from '../wording.ts';
 
-/** A page that contradicts the interface: it is never printed, and requested again. */
+/** The service sent a page that breaks the API contract. The page is not printed; it is requested again. */
 export class PageError extends LeadpipeError {
   /** Whether it had no entities although it should have some. */
   readonly empty: boolean;

@@ -12,8 +12,8 @@ import { creditsOf } from '../prices.ts';
 import { shortened } from '../wording.ts';
 
 /**
- * The state of a purchase. `partial`: it ended, and there is more. `unknown`: sent, but no answer arrived. `interrupted`: it stopped early; what arrived is stored. `dropped`: the
- * same, but it is not resumed. `lost`: the service no longer knows its task. `damaged`: its journal can't be read.
+ * The state of a purchase. `partial`: it ended, and there is more. `unknown`: sent, but no answer arrived. `interrupted`: it stopped early; what
+ * arrived is stored. `dropped`: the same, but it is not resumed. `lost`: the service no longer knows its task. `damaged`: its journal can't be read.
  */
 export type PurchaseState =
   | 'complete'
@@ -188,7 +188,7 @@ function toHistoryRecord(operation: Operation, isRunning: boolean, stored: Store
     /** Of a list: the rows of its input that have ended, and all of them. */
     rows_done: endOfRun.done_rows ?? null,
     rows_total: endOfRun.all_rows ?? null,
-    /** Of lookups: answers in which something was found, and others. */
+    /** For lookups only: the number of answers with a result, and without one. */
     found: end?.found ?? stored.found ?? null,
     not_found: end?.notFound ?? stored.notFound ?? null,
   };

@@ -23,7 +23,7 @@ export interface KnownTask {
   readonly limit: number | null;
 }
 
-/** Pure: the tasks of these operations (oldest first); newest first, one record per task. */
+/** Pure: turns operations (oldest first) into one record per task (newest first). */
 export function toKnownTasks(operations: readonly Operation[]): KnownTask[] {
   const tasks = new Map<string, KnownTask>();
   for (const operation of operations) {
