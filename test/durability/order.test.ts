@@ -182,15 +182,17 @@ function diskAt({ calls, initial }: Traced, at: number): Disk {
 
 describe('what has been written is on the disk when the run has ended', () => {
   it.each([
-    ['a workbook', [...search, '-o', 'a.xlsx'], /a\.xlsx$/],
-    ['a database', [...search, '-o', 'a.sqlite'], /a\.sqlite$/],
-    ['what an earlier search of the list has left out', search, /lists\/.*\.jsonl$/],
-    ['what a task of the list has left out', task, /lists\/.*\.jsonl$/],
-  ] as const)('%s', async (name, args, path) => {
+    ['a workbook', [...search, '-o', 'a.xlsx'], /a\.xlsx$/, 'synced'],
+    ['a database', [...search, '-o', 'a.sqlite'], /a\.sqlite$/, 'synced'],
+    // Its name comes last, and may be lost.
+    ['a summary', [...search, '--summary', 's.json'], /s\.json$/, 'named'],
+    ['what an earlier search of the list has left out', search, /lists\/.*\.jsonl$/, 'synced'],
+    ['what a task of the list has left out', task, /lists\/.*\.jsonl$/, 'synced'],
+  ] as const)('%s', async (name, args, path, extent) => {
     const run = await traced({ name, args, requests: 1 });
     const now = snapshotOf(run.home);
     const disk = diskAt(run, run.calls.length - 1);
-    const synced = disk.left('synced', () => true);
+    const synced = disk.left(extent, () => true);
     const files = [...now.keys()].filter((one) => path.test(one));
     expect(files).not.toEqual([]);
     expect(files.filter((one) => synced.get(one) !== now.get(one))).toEqual([]);
