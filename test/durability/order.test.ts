@@ -1,10 +1,12 @@
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createMachine, type Machine, withoutLetters } from '../helpers/machine.ts';
-import { temporaryFolder } from '../helpers/run.ts';
+import { chunk, lastChunk, searchFrames, streamStart } from '../helpers/fault-server.ts';
+import { createMachine, type Machine, machineWith, withoutLetters } from '../helpers/machine.ts';
+import { resultOf, temporaryFolder, until } from '../helpers/run.ts';
 import { type CountingService, type Purchase, startCountingService } from '../soak/counting-service.ts';
 import { type Call, Disk, type Extent, readTrace, restore, snapshotOf } from './disk-trace.ts';
-import { runWith } from './faulty-run.ts';
+import { faultyWith, runWith } from './faulty-run.ts';
 
 /**
  * Tests the order of writes to the disk. A kill leaves everything that was written, synced or not; only a power cut shows a
@@ -197,6 +199,24 @@ describe('what has been written is on the disk when the run has ended', () => {
     expect(files).not.toEqual([]);
     expect(files.filter((one) => synced.get(one) !== now.get(one))).toEqual([]);
   });
+});
+
+it('leads that have arrived are on the disk while the search goes on', async () => {
+  const trace = join(temporaryFolder(), 'trace');
+  const [first = '', ...rest] = searchFrames([['{"name":"A"}'], ['{"name":"B"}']]);
+  let stream: Socket | undefined;
+  const machine = await machineWith((socket) => {
+    stream = socket;
+    socket.write(streamStart(first));
+  });
+  const child = machine.start('search company any --limit 2', faultyWith({ mode: 'count', trace }));
+  const ended = resultOf(child);
+  await until(() => stream !== undefined);
+  await until(() =>
+    readTrace(trace).some((one) => one.call === 'synced' && one.path.endsWith('/received.jsonl')),
+  );
+  stream?.end(Buffer.concat([chunk(rest.join('')), Buffer.from(lastChunk)]));
+  expect(await ended).toMatchObject({ code: 0 });
 });
 
 it('what a purchase without a record can cost is on the disk before it is sent', async () => {
