@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -225,6 +226,19 @@ it('what a purchase without a record can cost is on the disk before it is sent',
   const at = run.calls.findIndex((one) => one.call === 'send' && one.text.startsWith('POST '));
   const index = diskAt(run, at).left('synced', (path) => path.includes('/state/index/'));
   expect([...index.values()].join('')).toContain('"worst"');
+});
+
+it('a search whose last entry the disk did not confirm is resumed, and not bought again', async () => {
+  const report = join(temporaryFolder(), 'report');
+  const args = [...search, '-o', 'a.jsonl'];
+  await runWith({ mode: 'count', on: 'journal.jsonl', report }, createMachine(service.url), args);
+  const { syncs } = JSON.parse(readFileSync(report, 'utf8'));
+  const machine = createMachine(service.url);
+  const before = service.purchases.length;
+  const failed = await runWith({ mode: 'sync', at: syncs, on: 'journal.jsonl' }, machine, args);
+  expect(failed.stderr).toContain('is not recorded');
+  expect(await machine.run(args)).toMatchObject({ code: 0 });
+  expect(service.purchases.length).toBe(before + 1);
 });
 
 it('the name of a setting is on the disk when it is said to be set', async () => {
