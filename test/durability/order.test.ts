@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { chunk, lastChunk, searchFrames, streamStart } from '../helpers/fault-server.ts';
+import { chunk, lastChunk, searchFrames, streamStart, wholeStream } from '../helpers/fault-server.ts';
 import { createMachine, type Machine, machineWith, withoutLetters } from '../helpers/machine.ts';
 import { resultOf, temporaryFolder, until } from '../helpers/run.ts';
 import { type CountingService, type Purchase, startCountingService } from '../soak/counting-service.ts';
@@ -228,17 +228,19 @@ it('what a purchase without a record can cost is on the disk before it is sent',
   expect([...index.values()].join('')).toContain('"worst"');
 });
 
-it('a search whose last entry the disk did not confirm is resumed, and not bought again', async () => {
+it('a search whose last entry the disk did not confirm is resumed, and nothing more is bought', async () => {
+  // It found less than its limit.
+  const frames = searchFrames([['{"name":"A"}']], 'no_data_timeout');
+  const machineOf = () => machineWith((socket) => void socket.end(wholeStream(frames)));
   const report = join(temporaryFolder(), 'report');
-  const args = [...search, '-o', 'a.jsonl'];
-  await runWith({ mode: 'count', on: 'journal.jsonl', report }, createMachine(service.url), args);
+  const args = ['search', 'company', 'any', '--limit', '9', '-o', 'a.jsonl'];
+  await runWith({ mode: 'count', on: 'journal.jsonl', report }, await machineOf(), args);
   const { syncs } = JSON.parse(readFileSync(report, 'utf8'));
-  const machine = createMachine(service.url);
-  const before = service.purchases.length;
+  const machine = await machineOf();
   const failed = await runWith({ mode: 'sync', at: syncs, on: 'journal.jsonl' }, machine, args);
   expect(failed.stderr).toContain('is not recorded');
   expect(await machine.run(args)).toMatchObject({ code: 0 });
-  expect(service.purchases.length).toBe(before + 1);
+  expect(machine.requests).toHaveLength(1);
 });
 
 it('the name of a setting is on the disk when it is said to be set', async () => {
