@@ -65,7 +65,7 @@ interface MoreFacts {
     setting: string | undefined;
     first?: number | undefined;
   };
-  over_day_limit: { setting: string; worst: number; left: number };
+  over_day_limit: { setting: string; worst: number; left: number; first: number | undefined };
   /** `setting` is the missing price; undefined if the number of rows that a list bought is unknown. */
   unpriced_day: { operationId: string; setting: string | undefined };
   price_unknown: { setting: string };

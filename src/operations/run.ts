@@ -3,7 +3,7 @@ import { LeadpipeError, LocalIoError, UsageError } from '../errors.ts';
 import { isLocked, LockLostError } from '../files/folder-lock.ts';
 import type { WaitListener } from '../transport/retry.ts';
 import { type Buyer, checkSameBuyer } from './buyer.ts';
-import { dayOf, toDayCheck } from './day-limit.ts';
+import { dayOf } from './day-limit.ts';
 import type { Delivery, OpenDelivery } from './delivery.ts';
 import { type Earlier, findEarlier, toBegunCheck } from './earlier.ts';
 import {
@@ -42,6 +42,7 @@ import { type Cost, creditsOf, nothing, times } from './prices.ts';
 import { pruneIfDue } from './prune-if-due.ts';
 import {
   checkCovered,
+  checkOfDay,
   type Reservation,
   readBalanceSoon,
   reserve,
@@ -188,7 +189,7 @@ async function* begin<Kind extends Runnable>(
   const planned = (await planOf(run)) as Plan<Results[Kind]>;
   yield* warningsOf(run.warnings);
   run.idempotencyKey = toKey(run, planned);
-  const day = isPaidOrder(order) ? toDayCheck(buyer, worstOf(planned.costs)) : undefined;
+  const day = isPaidOrder(order) ? checkOfDay(buyer, planned.costs) : undefined;
   const reservation = await reserve(buyer, planned.costs, run.idempotencyKey);
   try {
     if (before !== undefined) {
@@ -244,7 +245,7 @@ async function* resume<Kind extends Runnable>(
       return { left: planned, reader: run.reader };
     }
     const counted = toCountedAgain(run, planned);
-    const day = counted === undefined ? undefined : toDayCheck(buyer, worstOf(planned.costs));
+    const day = counted === undefined ? undefined : checkOfDay(buyer, planned.costs);
     run.admit = day && ((index, line) => day(index, worstIn(line)));
     yield* warningsOf(run.warnings);
     run.idempotencyKey = toKey(run, planned);
