@@ -357,6 +357,15 @@ describe('both parts of a name can be chosen', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: `First Name,Last Name\r\n${row}\r\n` });
   });
 
+  it.each([
+    ['table', /^name {2,}email\b.*\n[─ ]+\nJonas Reuter {2,}jonas\.reuter@/],
+    ['cards', /^Jonas Reuter\nemail: jonas\.reuter@[^\n]*\nemail_reference: [^\n]*\nCompany: Nordlicht Pay$/],
+  ])('and stand together for people, with -f %s', async (format, expected) => {
+    at.write('parts.csv', 'Company,Last Name,First Name\nNordlicht Pay,Reuter,Jonas\n');
+    const { stdout } = await at.leadpipe(`contact email --input parts.csv --local -f ${format}`);
+    expect(stdout.trimEnd()).toMatch(expected);
+  });
+
   it('of people alone', async () => {
     at.write('companies.csv', 'name,website\nVan Example,van.example\n');
     const list = await at.leadpipe(`contact email --input companies.csv ${both}`);
