@@ -242,6 +242,9 @@ export class ConfigurationError extends LeadpipeError {
 /** The `type` of an error: an output file has changed since the earlier run. */
 export const outputChanged = 'output_changed';
 
+/** The `type` of an error: an operation can't be resumed as things are, and nothing was bought. */
+export const notResumable = 'not_resumable';
+
 /** A file on this machine can't be read or written. */
 export class LocalIoError extends LeadpipeError {
   constructor(message: string, details: ErrorDetails = {}) {

@@ -1,7 +1,7 @@
 import { dayMs } from '../clock.ts';
 import { rememberedMs } from '../contract/limits.ts';
 import { digestOf } from '../digest.ts';
-import { type Facts, LeadpipeError, UsageError } from '../errors.ts';
+import { type Facts, LeadpipeError, notResumable, UsageError } from '../errors.ts';
 import { isLocked, lockedError } from '../files/folder-lock.ts';
 import { type Buyer, isSameBuyer } from './buyer.ts';
 import type { EarlierRun, UnresumableRun } from './events.ts';
@@ -84,7 +84,8 @@ export async function findNamed(
 ): Promise<Earlier> {
   const later = await placedLater(order, operation, reader);
   if (later !== undefined) {
-    throw new UsageError(`${order.terms.output} has rows of a later operation, ${later}`, elsewhere);
+    const words = `${order.terms.output} has rows of a later operation, ${later}`;
+    throw new UsageError(words, elsewhere).with({ type: notResumable });
   }
   const answers: Operation[] = [];
   if (order.terms.options.run !== undefined) {

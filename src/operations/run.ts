@@ -1,5 +1,5 @@
 import { createPayingClient, type PayingClient } from '../connection/paying-client.ts';
-import { LeadpipeError, LocalIoError, UsageError } from '../errors.ts';
+import { LeadpipeError, LocalIoError, notResumable, UsageError } from '../errors.ts';
 import { isLocked, LockLostError } from '../files/folder-lock.ts';
 import type { WaitListener } from '../transport/retry.ts';
 import { type Buyer, checkSameBuyer } from './buyer.ts';
@@ -525,7 +525,9 @@ function toKey({ buyer, operation, order }: Building, { purchase }: Plan<unknown
 function toLeftError({ operation: { operationId }, why }: UnresumableRun): unknown {
   if (typeof why !== 'string') return why;
   const reason = why === 'not_kept' ? 'its leads are no longer stored' : 'none of its leads have arrived';
-  return new UsageError(`${operationId} can't be resumed: ${reason}. Nothing was bought`);
+  return new UsageError(`${operationId} can't be resumed: ${reason}. Nothing was bought`).with({
+    type: notResumable,
+  });
 }
 
 /** The error of a run that has lost its lock: the other run has removed its files. Undefined where it has not. */

@@ -1,4 +1,4 @@
-import { LeadpipeError, UsageError } from '../../errors.ts';
+import { LeadpipeError, notResumable, UsageError } from '../../errors.ts';
 import { statOrNothing } from '../../files/target.ts';
 import { dayOf, findRowLimit, leftToday } from '../day-limit.ts';
 import type { Running } from '../events.ts';
@@ -213,5 +213,5 @@ async function isFilled({ output, options }: OutputTerms): Promise<boolean> {
 function toGone({ operationId }: Operation): UsageError {
   return new UsageError(
     `the input no longer has any of the rows that ${operationId} has sent: there is nothing to resume, and nothing was bought`,
-  );
+  ).with({ type: notResumable });
 }
