@@ -129,7 +129,7 @@ async function receivedBy(operation: Operation): Promise<string> {
   // Of a single answer there is nothing to count.
   const isOne = kindOf(operation.intent.command)?.prints === 'single';
   const received = isOne ? undefined : toReceived(operation, receivedOf(await readHistoryRecord(operation)));
-  return received === undefined ? '' : `, ${received}`;
+  return received === undefined ? '' : `, ${received.replace(/ rows?$/, '$& done')}`;
 }
 
 /** Pure: the command of a run with its subject: `contact email rows.csv`, `search company "dental clinics"`. */
