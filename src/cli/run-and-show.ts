@@ -2,9 +2,10 @@ import type { Context } from '../context.ts';
 import { LeadpipeError, stoppedBy } from '../errors.ts';
 import type { Buyer } from '../operations/buyer.ts';
 import type { Delivery, OpenDelivery } from '../operations/delivery.ts';
-import type { Earlier } from '../operations/earlier.ts';
+import { findNamed } from '../operations/earlier.ts';
 import { type OperationEvent, type Running, runToEnd, type Stage } from '../operations/events.ts';
 import type { Reader } from '../operations/journal/operation-index.ts';
+import type { Operation } from '../operations/operation.ts';
 import { type Order, type Results, type Runnable, run } from '../operations/run.ts';
 import { countOf, createWarnings, plural } from '../operations/wording.ts';
 import { RequestError } from '../transport/request-error.ts';
@@ -34,10 +35,14 @@ export interface Shown {
   ) => string;
   /** Additional handling of an event; an error ends the run. `warn` prints a line when no rows are in its way. */
   readonly on?: ((event: OperationEvent, warn: (line: string) => void) => void | Promise<void>) | undefined;
-  /** The earlier run to resume, if the user named one. */
-  readonly earlier?: ((buyer: Buyer, reader: Reader) => Promise<Earlier>) | undefined;
-  /** The reader that found it. */
-  readonly reader?: Reader | undefined;
+  /** The operation that the user wants to resume, if any. */
+  readonly resumes?: Resumes | undefined;
+}
+
+/** An operation to resume, and the reader that has found it. */
+export interface Resumes {
+  readonly operation: Operation;
+  readonly reader: Reader;
 }
 
 type ShowOptions = ConnectionOptions & RecordOptions & AskOptions & { readonly positions?: true };
@@ -65,10 +70,9 @@ export async function runAndShow<Kind extends Runnable>(
       throw error;
     }
   };
-  const { earlier: named, reader } = shown;
-  const earlier = named && ((found: Reader) => named(buyer, found));
   try {
-    return await show(context, options, run<Kind>(buyer, order, open, earlier, reader), shown);
+    const found = shown.resumes && (await findNamed(buyer, order, shown.resumes));
+    return await show(context, options, run<Kind>(buyer, order, open, found), shown);
   } catch (error) {
     if (error instanceof LeadpipeError && error.outcome === 'reader_closed') closeUnread(context, options);
     if (!(error instanceof Declined)) throw error;
@@ -82,7 +86,7 @@ export async function show<T>(
   context: Context,
   options: ShowOptions,
   operation: Running<T>,
-  shown: Pick<Shown, 'label' | 'limit' | 'toProgress' | 'on' | 'earlier'>,
+  shown: Pick<Shown, 'label' | 'limit' | 'toProgress' | 'on' | 'resumes'>,
 ): Promise<T> {
   const { clock, patience, signal, stderr, stdout } = context;
   const { say, warn } = createNotes(context, options);
@@ -115,7 +119,7 @@ export async function show<T>(
         break;
       case 'resuming': {
         const { confirmRest, toResumingLine } = await import('./messages/earlier-runs.ts');
-        const isNamed = shown.earlier !== undefined;
+        const isNamed = shown.resumes !== undefined;
         if (isNamed) await confirmRest(context, options, event.resuming);
         say(toResumingLine(event.resuming, isNamed, context));
         break;

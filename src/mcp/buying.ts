@@ -6,7 +6,7 @@ import { LockLostError } from '../files/folder-lock.ts';
 import type { JsonText } from '../json/text.ts';
 import type { Buyer } from '../operations/buyer.ts';
 import type { OpenDelivery } from '../operations/delivery.ts';
-import { type Earlier, findEarlier, noEarlierRun } from '../operations/earlier.ts';
+import { type EarlierCall, findEarlierCall, noEarlierRun } from '../operations/earlier.ts';
 import type { OperationEvent, Received } from '../operations/events.ts';
 import { folderOf } from '../operations/journal/folders.ts';
 import type { Reader } from '../operations/journal/operation-index.ts';
@@ -67,11 +67,11 @@ const lookAgainMs = 500;
  * the same request at the same time, only one buys, and the others wait for its result.
  */
 export async function settle(buyer: Buyer, wanted: Wanted, terms: Terms): Promise<Bought | PossibleCost> {
-  if (terms.again) return await settleAs(buyer, wanted, terms, noEarlierRun);
+  if (terms.again) return await settleAs(buyer, wanted, terms, noEarlierRun, createReader(buyer.context));
   const { clock, signal } = buyer.context;
   for (;;) {
     const reader = createReader(buyer.context);
-    const earlier = await findEarlier(buyer, toOrder(wanted), reader);
+    const earlier = await findEarlierCall(buyer, toOrder(wanted), reader);
     try {
       if (earlier.is !== 'running') return await settleAs(buyer, wanted, terms, earlier, reader);
     } catch (error) {
@@ -96,8 +96,8 @@ async function settleAs(
   buyer: Buyer,
   wanted: Wanted,
   { again, mayBuy, report }: Terms,
-  earlier: Exclude<Earlier, { is: 'running' }>,
-  reader?: Reader,
+  earlier: Exclude<EarlierCall, { is: 'running' }>,
+  reader: Reader,
 ): Promise<Bought | PossibleCost> {
   if (earlier.is === 'stored') return await readBoughtBefore(buyer, earlier);
   const isFree = buyer.connection.origin === 'local';
@@ -123,13 +123,10 @@ async function settleAs(
     if (event.is === 'ended') end = event.received;
     if (event.is === 'created') task = event.task.operationId;
   };
-  const operation = run(
-    { ...buyer, waits },
-    toOrder(wanted, again),
-    openInto(delivered),
-    async () => earlier,
+  const operation = run({ ...buyer, waits }, toOrder(wanted, again), openInto(delivered), {
+    earlier,
     reader,
-  );
+  });
   let result: unknown;
   let error: LeadpipeError | undefined;
   try {
@@ -202,7 +199,7 @@ function toOrder({ kind, body, onlyNew }: Wanted, again = false): Order<ToolKind
 /** The stored result of an earlier purchase. Throws `no_result` if the service had finished without a result. */
 async function readBoughtBefore(
   { context }: Buyer,
-  { operation }: Extract<Earlier, { is: 'stored' }>,
+  { operation }: Extract<EarlierCall, { is: 'stored' }>,
 ): Promise<Bought> {
   const { intent, operationId, progress } = operation;
   const { command } = intent;
@@ -226,7 +223,7 @@ function isAnswer(command: string): command is AnswerKind {
 }
 
 /** The error that the earlier operation ended with. */
-function toLost({ failed, operation }: Extract<Earlier, { is: 'lost' }>, isFree: boolean): LeadpipeError {
+function toLost({ failed, operation }: Extract<EarlierCall, { is: 'lost' }>, isFree: boolean): LeadpipeError {
   const { outcome, message, errorType, requestId, charged } = failed;
   const { idempotency_key: idempotencyKey = '' } = operation.intent;
   return new LeadpipeError(outcome, message, {

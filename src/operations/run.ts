@@ -5,7 +5,7 @@ import type { WaitListener } from '../transport/retry.ts';
 import { type Buyer, checkSameBuyer } from './buyer.ts';
 import { dayOf, toDayCheck } from './day-limit.ts';
 import type { Delivery, OpenDelivery } from './delivery.ts';
-import { type Earlier, findEarlier, toBegunCheck } from './earlier.ts';
+import { type Found, findEarlier, toBegunCheck } from './earlier.ts';
 import {
   type BoughtTask,
   balanceMs,
@@ -19,7 +19,7 @@ import { folderOf } from './journal/folders.ts';
 import type { IndexLine } from './journal/index-lines.ts';
 import { costOnly, createJournal, type Journal, naming, noJournal } from './journal/journal.ts';
 import type { Entries } from './journal/journal-file.ts';
-import { type Admit, createReader, openIndex, type Reader } from './journal/operation-index.ts';
+import { type Admit, createReader, openIndex } from './journal/operation-index.ts';
 import type { Bought } from './kinds/answer.ts';
 import {
   type AnswerKind,
@@ -66,24 +66,22 @@ export type Runnable = keyof Results;
 
 /**
  * The only way to buy. It finds an earlier run of the same order, reserves the maximum cost, and records the request before its kind gets a client
- * that can send it. `find` finds the earlier run with the `reader`; a caller that already knows the run passes a `find` that returns it. Returns
- * undefined after a preview. An error has the ID of an operation that has begun. Throws UsageError, LocalIoError and `credits` before anything paid
+ * that can send it. `found`: the earlier run, if the caller knows it. Returns undefined after a preview. An error has the ID of an operation that has begun. Throws UsageError, LocalIoError and `credits` before anything paid
  * is sent, and what the kind throws.
  */
 export async function* run<Kind extends Runnable>(
   buyer: Buyer,
   order: Order<Kind>,
   open: OpenDelivery,
-  find: (reader: Reader) => Promise<Earlier> = (reader) => findEarlier(buyer, order, reader),
-  reader: Reader = createReader(buyer.context),
+  found?: Found,
 ): Running<Results[Kind] | undefined> {
-  if (order.isPreview) return void (yield* preview(buyer, order, find));
+  if (order.isPreview) return void (yield* preview(buyer, order));
   const { context } = buyer;
   try {
-    const earlier = await find(reader);
+    const reader = found?.reader ?? createReader(context);
+    const earlier = found?.earlier ?? (await findEarlier(buyer, order, reader));
     const ordered = { buyer, order, open, reader };
     if (earlier.is === 'new') return yield* begin<Kind>(ordered, earlier.answers, earlier.before);
-    if (earlier.is !== 'resume') return yield* begin<Kind>(ordered, []);
     const { answers, mayStartOver, operation: chosen } = earlier;
     const { journal, operation } = await openOperation(context, chosen.operationId, reader.journals);
     const resumed = yield* resume<Kind>({ ...ordered, answers, mayStartOver }, operation, journal);
@@ -221,7 +219,9 @@ async function* resume<Kind extends Runnable>(
   ordered: Ordered & Pick<Run, 'answers' | 'mayStartOver'>,
   operation: Operation,
   journal: Journal,
-): Running<{ readonly result: Results[Kind] } | { readonly left: UnresumableRun; readonly reader: Reader }> {
+): Running<
+  { readonly result: Results[Kind] } | { readonly left: UnresumableRun; readonly reader: Run['reader'] }
+> {
   const { buyer } = ordered;
   const run = createRun(ordered, operation, ordered.answers, ordered.mayStartOver);
   run.journal = journal;
@@ -392,15 +392,11 @@ async function planOf(run: Run): Promise<Plan<unknown> | UnresumableRun> {
  * Shows the request that the order would send now, and its maximum cost. Locks nothing, writes nothing, and requests only the balance. Throws as
  * buying would.
  */
-async function* preview(
-  buyer: Buyer,
-  order: Order,
-  find: (reader: Reader) => Promise<Earlier>,
-): Running<void> {
+async function* preview(buyer: Buyer, order: Order): Running<void> {
   const reader = createReader(buyer.context, undefined, false);
-  const earlier = await find(reader);
+  const earlier = await findEarlier(buyer, order, reader);
   const ordered = { buyer, order, reader, open: undefined as never };
-  const { answers = [] } = 'answers' in earlier ? earlier : {};
+  const { answers } = earlier;
   let run = createRun(ordered, earlier.is === 'resume' ? earlier.operation : undefined, answers);
   let planned = await planOf(run);
   if ('why' in planned) {

@@ -4,14 +4,12 @@ import type { Context } from '../../context.ts';
 import { type LeadpipeError, UsageError } from '../../errors.ts';
 import { isSameFile } from '../../files/target.ts';
 import type { Buyer } from '../../operations/buyer.ts';
-import { findNamed } from '../../operations/earlier.ts';
 import { createReader, type Reader } from '../../operations/journal/operation-index.ts';
 import { isTask, kindOf, rowsOf } from '../../operations/kinds/kinds.ts';
 import type { RowRequest } from '../../operations/kinds/layouts.ts';
 import { readKnown, readUnfinished, toDamageLine } from '../../operations/known-operations.ts';
 import type { Operation } from '../../operations/operation.ts';
 import { readHistoryRecord } from '../../operations/report/history.ts';
-import type { Order } from '../../operations/run.ts';
 import type { AskOptions } from '../ask.ts';
 import { defineCommand } from '../command.ts';
 import { withConnection } from '../connect.ts';
@@ -28,7 +26,7 @@ import {
 } from '../options/shared-options.ts';
 import { type FollowOptions, toReadTerms, waitingOptions } from '../options/task-options.ts';
 import { fromTerms, toBuyer, toTerms } from '../records/orders.ts';
-import type { Shown } from '../run-and-show.ts';
+import type { Resumes } from '../run-and-show.ts';
 import { buySearch } from './search.ts';
 import { readAndReport } from './task/read-and-report.ts';
 
@@ -39,8 +37,6 @@ interface ResumeOptions
     Pick<PaidOptions, 'maxCredits'>,
     Pick<RowsOptions, 'first' | 'retryUnknown'>,
     AskOptions {}
-
-type Resumed = Pick<Shown, 'earlier' | 'reader'>;
 
 export const createCommand = defineCommand({
   name: 'resume',
@@ -84,7 +80,7 @@ async function runResume(context: Context, given: string | undefined, options: R
   // A search with an unknown outcome may have more stored leads than its journal counts.
   const mayResume = operation.resumes !== 'no' || (operation.isSearch && operation.isInDoubt);
   if (!mayResume) throw await toUnresumable(operation);
-  await resume(context, operation, options, reader);
+  await resume(context, options, { operation, reader });
 }
 
 /** The latest unfinished operation, or undefined. If only damaged ones are found, throws the first error: the user may mean that one. */
@@ -148,13 +144,9 @@ async function toUnresumable(operation: Operation): Promise<LeadpipeError> {
 }
 
 /** Resumes an operation from its stored state. Throws UsageError, before anything is bought, if that is not possible. */
-async function resume(
-  context: Context,
-  operation: Operation,
-  given: ResumeOptions,
-  reader: Reader,
-): Promise<void> {
-  const { intent, operationId } = operation;
+async function resume(context: Context, given: ResumeOptions, resumes: Resumes): Promise<void> {
+  const { operation } = resumes;
+  const { intent } = operation;
   const isSameOutput = await isOutputOf(operation, given);
   // Use the output options of the run that started it.
   const records = isSameOutput ? fromTerms(operation.terms) : {};
@@ -166,12 +158,7 @@ async function resume(
     history: true,
     ...(maxCredits === undefined ? {} : { maxCredits }),
   };
-  const facts = { is: 'resume_elsewhere', operationId } as const;
-  const shown = (order: Order): Resumed => ({
-    reader,
-    earlier: (buyer, known) => findNamed(buyer, order, operation, facts, known),
-  });
-  if (rowsOf(intent.command) !== undefined) return await resumeList(context, operation, options, shown);
+  if (rowsOf(intent.command) !== undefined) return await resumeList(context, options, resumes);
   if (given.first !== undefined) throw new UsageError('--first is for a list (--input)');
   await withConnection(context, options, async (connection) => {
     const { settings } = connection;
@@ -188,7 +175,7 @@ async function resume(
     if (operation.isSearch) {
       const body = JSON.parse(intent.requested ?? intent.body ?? '{}');
       const order = { ...common, kind: 'search', body } as const;
-      await buySearch(context, options, buyer, order, shown(order));
+      await buySearch(context, options, buyer, order, resumes);
       return;
     }
     const read = toReadTerms(options, settings);
@@ -201,7 +188,7 @@ async function resume(
             read,
           } as const)
         : ({ ...common, kind: 'task run', body: JSON.parse(intent.body), read } as const);
-    await readAndReport(context, options, buyer, order, shown(order));
+    await readAndReport(context, options, buyer, order, resumes);
   });
 }
 
@@ -238,10 +225,10 @@ function routeOf(
 
 async function resumeList(
   context: Context,
-  { intent, operationId, terms }: Operation,
   given: ResumeOptions & { readonly history: boolean },
-  shown: (order: Order) => Resumed,
+  resumes: Resumes,
 ): Promise<void> {
+  const { intent, operationId, terms } = resumes.operation;
   const { input, inputFormat, sheet, table, headerRow, into, onlyMissing, run, shard } =
     terms.options as Partial<RowsOptions>;
   const request: RowRequest = JSON.parse(intent.row_request ?? '{}');
@@ -266,5 +253,5 @@ async function resumeList(
   };
   const known = Object.fromEntries(Object.entries(stored).filter(([, value]) => value != null));
   const { buyList } = await import('../records/buy-list.ts');
-  await buyList(context, { ...given, input: resolve(input), ...known }, request, shown);
+  await buyList(context, { ...given, input: resolve(input), ...known }, request, resumes);
 }

@@ -9,7 +9,7 @@ import type { Order } from '../../../operations/run.ts';
 import { close, toNoNewLeadsNote, toNothingFoundError, toSaveHint } from '../../messages/closing-line.ts';
 import { toTaskCommand } from '../../messages/hints.ts';
 import type { ReadOptions } from '../../options/task-options.ts';
-import { runAndShow, type Shown } from '../../run-and-show.ts';
+import { type Resumes, runAndShow, type Shown } from '../../run-and-show.ts';
 
 type TaskOrder =
   | Order<'task run', CreateTaskRequest>
@@ -21,7 +21,7 @@ export async function readAndReport(
   options: ReadOptions,
   buyer: Buyer,
   order: TaskOrder,
-  more: Partial<Shown> = {},
+  resumes?: Resumes,
 ): Promise<FollowedTask | undefined> {
   const request = order.kind === 'task run' ? (order.body as CreateTaskRequest) : undefined;
   const shown: Shown = {
@@ -33,7 +33,7 @@ export async function readAndReport(
           ? taskLayout(options)
           : entityLayout(request.enrich_fields, request.entity_type),
     },
-    ...more,
+    resumes,
   };
   const reading = (await runAndShow(context, options, buyer, order as Order<'task run'>, shown)) as
     | FollowedTask
