@@ -16,8 +16,9 @@ import type { Bought as BoughtAnswer } from '../operations/kinds/answer.ts';
 import { isGone } from '../operations/kinds/failed.ts';
 import { type AnswerKind, type BodyOf, failureOf, kindOf, kinds } from '../operations/kinds/kinds.ts';
 import type { Operation } from '../operations/operation.ts';
+import type { Order } from '../operations/order.ts';
 import { type Cost, toWorstCase } from '../operations/prices.ts';
-import { type Order, run } from '../operations/run.ts';
+import { run } from '../operations/run.ts';
 import { createProgress, type Report } from './progress.ts';
 
 export type ToolKind = 'search' | 'task create' | AnswerKind;

@@ -4,7 +4,7 @@ import { limits } from '../../contract/limits.ts';
 import { type EntitySearchRequest, streamEntityTypes } from '../../contract/types.ts';
 import type { Buyer } from '../../operations/buyer.ts';
 import type { BoughtSearch } from '../../operations/kinds/search.ts';
-import type { Order } from '../../operations/run.ts';
+import type { Order } from '../../operations/order.ts';
 import { checkStreamEntityType, toEntitySearchRequest } from '../../requests/entity-search.ts';
 import { defineCommand } from '../command.ts';
 import { withConnection } from '../connect.ts';

@@ -5,7 +5,7 @@ import { limits } from '../../../contract/limits.ts';
 import { type CreateTaskRequest, terminalTaskStates } from '../../../contract/types.ts';
 import type { Buyer } from '../../../operations/buyer.ts';
 import type { FollowedTask } from '../../../operations/kinds/task.ts';
-import type { Order } from '../../../operations/run.ts';
+import type { Order } from '../../../operations/order.ts';
 import { close, toNoNewLeadsNote, toNothingFoundError, toSaveHint } from '../../messages/closing-line.ts';
 import { toTaskCommand } from '../../messages/hints.ts';
 import type { ReadOptions } from '../../options/task-options.ts';
