@@ -1,6 +1,7 @@
 import { pause } from '../clock.ts';
 import { endpoints } from '../contract/endpoints.ts';
-import { limits } from '../contract/limits.ts';
+import { leadLimitOf } from '../contract/limits.ts';
+import type { EntitySearchRequest } from '../contract/types.ts';
 import { type Charged, LeadpipeError } from '../errors.ts';
 import { LockLostError } from '../files/folder-lock.ts';
 import type { JsonText } from '../json/text.ts';
@@ -107,9 +108,8 @@ async function settleAs(
   const resumed = earlier.is === 'resume' ? earlier.operation : undefined;
   const received = resumed === undefined ? 0 : await countAll(resumed);
   if (!mayBuy) {
-    const { limit } = body as { readonly limit?: number };
     const isRest = kind === 'search' && received > 0 && resumed?.isInDoubt === false;
-    const left = isRest ? { ...body, limit: (limit ?? limits.entityLimit.default) - received } : body;
+    const left = isRest ? { ...body, limit: leadLimitOf(body as EntitySearchRequest) - received } : body;
     const worst = toWorstCase(kind, left as BodyOf<ToolKind>, buyer.connection);
     const key = resumed?.isInDoubt ? resumed.parts.at(-1)?.idempotencyKey : undefined;
     return { worst, isCounted: buyer.spending?.inDoubt.has(key ?? '') === true };

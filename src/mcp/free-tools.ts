@@ -2,7 +2,7 @@ import { toStatusRecord } from '../answers.ts';
 import type { Page } from '../client.ts';
 import { defaults } from '../config/defaults.ts';
 import { limits } from '../contract/limits.ts';
-import { terminalTaskStates } from '../contract/types.ts';
+import { hasEnded } from '../contract/types.ts';
 import { LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { isTask } from '../operations/kinds/kinds.ts';
@@ -65,7 +65,7 @@ export const freeTools: readonly FreeRow[] = [
         const { status, ready_count } = value.status;
         return {
           task: toAgentValue(toStatusRecord(id, text)),
-          complete: isEnded(status),
+          complete: hasEnded(status),
           next: ready_count > 0 ? 0 : undefined,
         };
       }),
@@ -106,7 +106,7 @@ export const freeTools: readonly FreeRow[] = [
         const file = output === undefined ? undefined : await options.save(output, undefined, readAll());
         const leads = output === undefined ? await readNext(show) : [];
         const { status = 'running', ready_count = 0, limit }: Partial<Page['value']> = last ?? {};
-        const isWhole = isEnded(status) && next >= ready_count;
+        const isWhole = hasEnded(status) && next >= ready_count;
         return {
           output: file,
           leads: leads.map(toAgentValue),
@@ -169,10 +169,6 @@ export const freeTools: readonly FreeRow[] = [
 
 function toTaskId(given: string): string {
   return checkText(limits.leadsSearchId, 'leads_search_id', given.trim());
-}
-
-function isEnded(status: string): boolean {
-  return terminalTaskStates.some((one) => one === status);
 }
 
 function toNothingStoredError({ operationId, intent }: Operation, leadsSearchId: string | null) {

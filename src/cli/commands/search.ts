@@ -1,6 +1,6 @@
 import { entityLayout } from '../../columns/entity-layout.ts';
 import type { Context } from '../../context.ts';
-import { limits } from '../../contract/limits.ts';
+import { leadLimitOf } from '../../contract/limits.ts';
 import { type EntitySearchRequest, streamEntityTypes } from '../../contract/types.ts';
 import type { Buyer } from '../../operations/buyer.ts';
 import type { BoughtSearch } from '../../operations/kinds/search.ts';
@@ -78,7 +78,7 @@ export async function buySearch(
   resumes?: Resumes,
 ): Promise<BoughtSearch | undefined> {
   const request = order.body;
-  const { limit = limits.entityLimit.default } = request;
+  const limit = leadLimitOf(request);
   const layout = entityLayout(request.enrich_fields, request.entity_type);
   const printed = { shape: 'list', layout } as const;
   const end = await runAndShow<'search'>(context, options, buyer, order, { limit, printed, resumes });

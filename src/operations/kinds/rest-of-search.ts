@@ -1,4 +1,4 @@
-import { limits } from '../../contract/limits.ts';
+import { leadLimitOf } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { readReceived, sizeOfReceived } from '../journal/received.ts';
@@ -56,7 +56,7 @@ function toRest(
   names: readonly string[],
   received: number,
 ): EntitySearchRequest | undefined {
-  const rest = (requested.limit ?? limits.entityLimit.default) - received;
+  const rest = leadLimitOf(requested) - received;
   if (rest <= 0) return undefined;
   const ids = parts.flatMap(({ leadsSearchId }) => leadsSearchId ?? []);
   // A part that was refused has brought nothing.

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { type SearchEvent, toSearchEvents } from '../../answers.ts';
 import type { Client } from '../../client.ts';
-import { limits } from '../../contract/limits.ts';
+import { leadLimitOf, limits } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import type { JsonText, Records } from '../../json/text.ts';
 import { framesOf } from '../../transport/frames.ts';
@@ -87,7 +87,7 @@ export async function* searchEntities(
     }
   }
   const leads = reading.counts().leads + recovered;
-  const limit = request.limit ?? limits.entityLimit.default;
+  const limit = leadLimitOf(request);
   if (leads > limit) reading.remark(`${leads} leads came for a limit of ${limit}; all of them are kept`);
   return { ...reading.summary(), stopReason, cut, cause, leads, isDelivered, requestId: stream.requestId };
 }

@@ -1,4 +1,4 @@
-import { limits } from '../../contract/limits.ts';
+import { leadLimitOf } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import { LeadpipeError, type Outcome } from '../../errors.ts';
 import { LockLostError } from '../../files/folder-lock.ts';
@@ -253,8 +253,7 @@ async function* streamInto(
       if (file !== undefined) await end(terminal);
     }
     const isRest = before.received > 0;
-    if (isRest && error === undefined && leads < (request.limit ?? limits.entityLimit.default))
-      warnings.push(maybeLost);
+    if (isRest && error === undefined && leads < leadLimitOf(request)) warnings.push(maybeLost);
     // If the reader of the output has gone, no message is needed.
     if (error?.outcome !== 'reader_closed') {
       yield* warningsOf([...warnings, ...summary.warnings]);

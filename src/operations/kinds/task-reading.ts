@@ -1,5 +1,5 @@
 import type { FreeClient } from '../../client.ts';
-import { terminalTaskStates } from '../../contract/types.ts';
+import { hasEnded } from '../../contract/types.ts';
 import { isStop, LeadpipeError, LocalIoError, type Outcome } from '../../errors.ts';
 import { type JsonText, withMembers } from '../../json/text.ts';
 import { RequestError } from '../../transport/request-error.ts';
@@ -249,11 +249,10 @@ function toLeftError(failure: LeadpipeError, reading: TaskReading, kept: string 
     leads + excluded === 0
       ? ''
       : `. ${countOf(leads)} ${plural(leads, 'was', 'were')} written${leads === 0 ? '' : place}${dropped}`;
-  const ended = terminalTaskStates.some((one) => one === state);
   const why = isStop(failure) ? '' : `: ${failure.words}`;
   // Without a state, nothing is known about the task.
   const isKnown = state !== undefined || bought !== undefined;
-  const runs = ended ? 'has ended' : 'keeps running at the service';
+  const runs = hasEnded(state) ? 'has ended' : 'keeps running at the service';
   const goes = isKnown ? `${why === '' ? 'it' : 'the task'} ${runs}, and ` : '';
   const { hint: _, ...details } = failure.details;
   return new LeadpipeError(

@@ -1,8 +1,8 @@
 import { entityLayout, foundLayout } from '../../../columns/entity-layout.ts';
 import type { Layout, LayoutOf } from '../../../columns/layout.ts';
 import type { Context } from '../../../context.ts';
-import { limits } from '../../../contract/limits.ts';
-import { type CreateTaskRequest, terminalTaskStates } from '../../../contract/types.ts';
+import { leadLimitOf } from '../../../contract/limits.ts';
+import { type CreateTaskRequest, hasEnded } from '../../../contract/types.ts';
 import type { Buyer } from '../../../operations/buyer.ts';
 import type { FollowedTask } from '../../../operations/kinds/task.ts';
 import type { Order } from '../../../operations/order.ts';
@@ -25,7 +25,7 @@ export async function readAndReport(
 ): Promise<FollowedTask | undefined> {
   const request = order.kind === 'task run' ? (order.body as CreateTaskRequest) : undefined;
   const shown: Shown = {
-    limit: request && (request.limit ?? limits.entityLimit.default),
+    limit: request && leadLimitOf(request),
     printed: {
       shape: 'list',
       layout:
@@ -59,7 +59,7 @@ export function reportReading(
   const { position, readyCount, state, stopReason } = summary;
   const { append: _, ...route } = options;
   const again = toTaskCommand({ leadsSearchId, resumeBy: 'fetch', pts: 0, operationId: undefined }, route);
-  const isOver = terminalTaskStates.some((one) => one === state);
+  const isOver = hasEnded(state);
   const isPast = leads + excluded === 0 && readyCount > 0 && position >= readyCount;
   close(context, options, {
     leads,
@@ -67,7 +67,7 @@ export function reportReading(
     also: isPast ? `${readyCount} are ready, and position ${position} is past them` : undefined,
     state,
     stopReason,
-    limit: request && (request.limit ?? limits.entityLimit.default),
+    limit: request && leadLimitOf(request),
     ...(request && { isPaid: true, charged: leads + excluded > 0 ? 'yes' : 'no' }),
     ids: { ...reading, of: 'task', idempotencyKey: reading.bought },
     why: isOver && list ? toNoNewLeadsNote(leads, list) : undefined,
