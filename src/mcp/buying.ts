@@ -15,7 +15,7 @@ import { createReader } from '../operations/journal/operation-index.ts';
 import { countReceived, readAnswer } from '../operations/journal/received.ts';
 import type { Bought as BoughtAnswer } from '../operations/kinds/answer.ts';
 import { isGone } from '../operations/kinds/failed.ts';
-import { type AnswerKind, type BodyOf, failureOf, kindOf, kinds } from '../operations/kinds/kinds.ts';
+import { type AnswerKind, type BodyOf, failureOf, isAnswerKind, kinds } from '../operations/kinds/kinds.ts';
 import type { Operation } from '../operations/operation.ts';
 import type { Order } from '../operations/order.ts';
 import { type Cost, toWorstCase } from '../operations/prices.ts';
@@ -101,7 +101,7 @@ async function settleAs(
   earlier: Exclude<EarlierCall, { is: 'running' }>,
   reader: Reader,
 ): Promise<Bought | PossibleCost> {
-  if (earlier.is === 'stored') return await readBoughtBefore(buyer, earlier);
+  if (earlier.is === 'stored') return await readBoughtBefore(earlier.operation);
   const isFree = buyer.connection.origin === 'local';
   if (earlier.is === 'lost') throw toLost(earlier, isFree);
   const { kind, body } = wanted;
@@ -198,16 +198,11 @@ function toOrder({ kind, body, onlyNew }: Wanted, again = false): Order<ToolKind
 }
 
 /** The stored result of an earlier purchase. Throws `no_result` if the service had finished without a result. */
-async function readBoughtBefore(
-  { context }: Buyer,
-  { operation }: Extract<EarlierCall, { is: 'stored' }>,
-): Promise<Bought> {
-  const { intent, operationId, progress } = operation;
+async function readBoughtBefore(operation: Operation): Promise<Bought> {
+  const { folder, intent, operationId, progress } = operation;
   const { command } = intent;
-  const answer = isAnswer(command)
-    ? await readAnswer(folderOf(context.directories.state, operationId))
-    : undefined;
-  const failure = answer && isAnswer(command) ? failureOf(command, answer) : undefined;
+  const answer = isAnswerKind(command) ? await readAnswer(folder) : undefined;
+  const failure = answer && isAnswerKind(command) ? failureOf(command, answer) : undefined;
   if (failure !== undefined) {
     throw new LeadpipeError('no_result', failure || 'finished without a result', {
       charged: 'no',
@@ -217,10 +212,6 @@ async function readBoughtBefore(
     });
   }
   return { operationId, charged: 'no', stored: true, answer };
-}
-
-function isAnswer(command: string): command is AnswerKind {
-  return kindOf(command)?.keeps === 'answer';
 }
 
 /** The error that the earlier operation ended with. */

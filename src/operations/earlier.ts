@@ -10,7 +10,7 @@ import { folderOf } from './journal/folders.ts';
 import { lastWritten } from './journal/journal-file.ts';
 import type { OperationIndex, Reader } from './journal/operation-index.ts';
 import { readAnswer } from './journal/received.ts';
-import { isPaid, kindOf, type PaidKind, rowsOf, toRequest } from './kinds/kinds.ts';
+import { isAnswerKind, isPaid, kindOf, type PaidKind, rowsOf, toRequest } from './kinds/kinds.ts';
 import { readOperation } from './known-operations.ts';
 import type { Failed, Operation } from './operation.ts';
 import type { Order } from './order.ts';
@@ -162,8 +162,15 @@ export function toBegunCheck(
 
 /** Lists with the same output are the same order if they read the same file; calls of agents, if their requests are identical. */
 function isSameOrder(one: Intent, other: Intent, isTool: boolean): boolean {
-  if (isTool) return (one.requested ?? one.body) === (other.requested ?? other.body);
+  if (isTool) return isSameRequest(one, other);
   return one.options.input === other.options.input;
+}
+
+type Requested = Pick<Ordered, 'body' | 'requested'>;
+
+/** Pure: whether the user has asked for the same, whatever was excluded from it. */
+function isSameRequest(one: Requested, other: Requested): boolean {
+  return (one.requested ?? one.body) === (other.requested ?? other.body);
 }
 
 function toBegun(folder: string, operationId: string): LeadpipeError {
@@ -208,10 +215,10 @@ async function findForCommand(asking: Lookup): Promise<Earlier> {
   if (found !== undefined) {
     return { is: 'resume', operation: found, answers, mayStartOver: true };
   }
-  const { endpoint, keeps } = kindOf(order.kind) ?? {};
+  const { endpoint } = kindOf(order.kind) ?? {};
   // The newest run of the same request with the same output: the service does not send its answer again.
   const newest =
-    (keeps === 'answer' || endpoint === 'createTask') && ordered.origin !== 'local'
+    (isAnswerKind(order.kind) || endpoint === 'createTask') && ordered.origin !== 'local'
       ? await firstOf(operationsBy(asking, 'like'), ({ intent, isRefused }) => {
           return !isRefused && intent.output === order.terms.output;
         })
@@ -254,7 +261,7 @@ async function* sameOfDay(asking: Lookup): AsyncGenerator<Operation> {
   for await (const operation of operationsBy(asking, 'like')) {
     const { intent } = operation;
     if (now - Date.parse(intent.time) > dayMs) return;
-    if ((intent.requested ?? intent.body) === (ordered.requested ?? ordered.body)) yield operation;
+    if (isSameRequest(intent, ordered)) yield operation;
   }
 }
 
@@ -271,7 +278,7 @@ async function findUnanswered(asking: Lookup): Promise<Operation | undefined> {
   const { index, order, ordered } = asking;
   const { idempotencyKey, kind, terms } = order;
   if (idempotencyKey !== undefined) {
-    if (kindOf(kind)?.keeps !== 'answer') return undefined;
+    if (!isAnswerKind(kind)) return undefined;
     // The earlier request with this key.
     return await firstOf(operationsBy(asking, 'key'), (one) => {
       return one.intent.body === ordered.body && one.intent.output === terms.output && isLost(one);
@@ -343,9 +350,8 @@ function whyAgain(
   const isSameKey = parts.some(({ idempotencyKey }) => idempotencyKey === order.idempotencyKey);
   if (isSameKey || isReaderGone || isLocked(folder)) return undefined;
   if (resumes !== 'no') return 'unfinished';
-  const isSame = (intent.requested ?? intent.body) === (ordered.requested ?? ordered.body);
   const age = buyer.context.clock.now().getTime() - Date.parse(countedAt);
-  return isComplete && isSame && age <= dayMs ? 'complete' : undefined;
+  return isComplete && isSameRequest(intent, ordered) && age <= dayMs ? 'complete' : undefined;
 }
 
 /** The rules for an agent's call: what it bought within ten minutes is returned again, and what was left is resumed. */
@@ -378,7 +384,7 @@ async function findForTool(asking: Lookup): Promise<EarlierCall> {
 function toUnresumable(operation: Operation): UnresumableRun | undefined {
   const { end, intent } = operation;
   if (end?.outcome === 'not_found') return { operation, why: 'gone' };
-  const isAnswerLost = kindOf(intent.command)?.keeps === 'answer' && isLost(operation);
+  const isAnswerLost = isAnswerKind(intent.command) && isLost(operation);
   return end?.outcome === 'unknown' || isAnswerLost ? { operation, why: 'lost' } : undefined;
 }
 

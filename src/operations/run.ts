@@ -16,6 +16,7 @@ import { type Admit, createReader, openIndex } from './journal/operation-index.t
 import type { Bought } from './kinds/answer.ts';
 import {
   type AnswerKind,
+  isAnswerKind,
   isPaid,
   kindOf,
   type ListKind,
@@ -375,7 +376,7 @@ async function planOf(run: Run): Promise<Plan<unknown> | UnresumableRun> {
     return await (await import('./kinds/search.ts')).plan(
       run as Parameters<typeof import('./kinds/search.ts').plan>[0],
     );
-  if (kindOf(kind)?.keeps === 'answer') return await (await import('./kinds/answer.ts')).plan(run);
+  if (isAnswerKind(kind)) return await (await import('./kinds/answer.ts')).plan(run);
   return await (await import('./kinds/task.ts')).plan(run);
 }
 

@@ -220,10 +220,14 @@ export function isPaid(name: string): name is PaidKind {
   return (kindOf(name)?.endpoint ?? null) !== null;
 }
 
+/** Pure: whether this kind brings one answer. */
+export function isAnswerKind(name: string): name is AnswerKind {
+  return kindOf(name)?.keeps === 'answer';
+}
+
 /** Pure: whether the records of this kind are stored on this machine. */
 export function isKept(name: string): name is KeptKind {
-  const keeps = kindOf(name)?.keeps;
-  return keeps === 'leads' || keeps === 'answer';
+  return isAnswerKind(name) || kindOf(name)?.keeps === 'leads';
 }
 
 /** The records of an answer. Throws when `signal` aborts. */
