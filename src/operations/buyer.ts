@@ -40,6 +40,7 @@ export function checkSameBuyer(
   }
 }
 
-function serviceAt(origin: string): string {
+/** Pure: a service in words. */
+export function serviceAt(origin: string): string {
   return origin === 'local' ? 'the local service' : origin;
 }

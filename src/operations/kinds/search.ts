@@ -1,6 +1,6 @@
 import { leadLimitOf } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
-import { LeadpipeError, type Outcome } from '../../errors.ts';
+import { LeadpipeError, messageOf, type Outcome } from '../../errors.ts';
 import { LockLostError } from '../../files/folder-lock.ts';
 import type { Records } from '../../json/text.ts';
 import { RequestError } from '../../transport/request-error.ts';
@@ -153,7 +153,7 @@ async function* streamInto(
       return true;
     } catch (error) {
       if (error instanceof LockLostError) lost = error;
-      else warnings.push(`${error instanceof Error ? error.message : String(error)}. ${loss}`);
+      else warnings.push(`${messageOf(error)}. ${loss}`);
       return false;
     }
   }
