@@ -109,7 +109,7 @@ export async function show<T>(
   let label = '';
   let leads = 0;
   let progress = (seconds: number): string | undefined =>
-    toProgress ? first : stage && toCounted({ unit: 'lead', limit }, leads, label, seconds);
+    toProgress ? first : stage && toCounted(limit, leads, label, seconds);
 
   async function take(event: OperationEvent): Promise<void> {
     learn(context, event);

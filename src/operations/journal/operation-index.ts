@@ -80,7 +80,7 @@ export async function addToIndex(
   const { state } = context.directories;
   return await changing(context, async (lock) => {
     const known =
-      (check ? undefined : await readEnd(state)) ?? (await readOrMake(createJournals(state), lock));
+      (check ? undefined : await readStored(state, 'end')) ?? (await readOrMake(createJournals(state), lock));
     await check?.(toIndex(known));
     const number = known.number + 1;
     await addBehind(state, known, [{ number, size: journalSize, value: line }], lock, true);
@@ -96,7 +96,7 @@ export async function addRecordedToIndex(
 ): Promise<void> {
   const { state } = context.directories;
   await changing(context, async (lock) => {
-    const known = (await readEnd(state)) ?? (await readOrMake(createJournals(state), lock));
+    const known = (await readStored(state, 'end')) ?? (await readOrMake(createJournals(state), lock));
     const { number } = known;
     const placed = lines.map((value) => ({ number, size: journalSize, value }));
     await addBehind(state, known, placed, lock, false);
@@ -137,11 +137,6 @@ async function readWhole(journals: Journals): Promise<Stored | undefined> {
   const names = namesOfOperations(journals.stateDir);
   const stored = await readStored(journals.stateDir, 'all');
   return stored === undefined || (await isBehind(journals, stored.bytes, names)) ? undefined : stored;
-}
-
-/** Reads only the last lines, so that adding a line takes the same time for an index of any length. */
-async function readEnd(stateDir: string): Promise<Stored | undefined> {
-  return await readStored(stateDir, 'end');
 }
 
 /** Adds lines after the last complete one. */
@@ -185,7 +180,10 @@ interface Stored {
   readonly number: number;
 }
 
-/** Undefined if there is no index, or if the part that was read is damaged. */
+/**
+ * Undefined if there is no index, or if the part that was read is damaged. `end`: only the last lines, so that adding a line takes the same time for an
+ * index of any length.
+ */
 async function readStored(stateDir: string, part: 'all' | 'end'): Promise<Stored | undefined> {
   const flags = constants.O_RDONLY | noFollow;
   const handle = await open(fileOfIndex(stateDir), flags).catch(() => undefined);
