@@ -220,7 +220,7 @@ export function isUncharged(error: unknown): error is LeadpipeError {
 }
 
 /** Pure: the message of anything that was thrown. */
-export function messageOf(thrown: unknown): string {
+export function toMessage(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 

@@ -1,5 +1,5 @@
 import type { Repetition } from '../../contract/endpoints.ts';
-import { isUncharged, LeadpipeError, messageOf } from '../../errors.ts';
+import { isUncharged, LeadpipeError, toMessage } from '../../errors.ts';
 import { RequestError } from '../../transport/request-error.ts';
 import { entry, type JournalEntry } from '../journal/entries.ts';
 
@@ -10,7 +10,7 @@ export function toFailedEntries(error: unknown, repetition: Repetition = 'refuse
   const outcome = known?.outcome ?? 'bug';
   const failed = entry.failed({
     outcome,
-    message: messageOf(error),
+    message: toMessage(error),
     ...(errorType === undefined ? {} : { error_type: errorType }),
     request_id: requestId ?? null,
     charged: charged ?? null,

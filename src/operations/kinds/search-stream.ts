@@ -3,7 +3,7 @@ import { type SearchEvent, toSearchEvents } from '../../answers.ts';
 import type { Client } from '../../client.ts';
 import { leadLimitOf, limits } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
-import { messageOf } from '../../errors.ts';
+import { toMessage } from '../../errors.ts';
 import type { JsonText, Records } from '../../json/text.ts';
 import { framesOf } from '../../transport/frames.ts';
 import { RequestError } from '../../transport/request-error.ts';
@@ -67,7 +67,7 @@ export async function* searchEntities(
   } catch (error) {
     cause = error;
   }
-  let cut = isOfTheStream(cause) ? reading.verdict(cause && messageOf(cause)) : messageOf(cause);
+  let cut = isOfTheStream(cause) ? reading.verdict(cause && toMessage(cause)) : toMessage(cause);
   // Proven complete before the stream broke: the error does not matter.
   if (cut === undefined) cause = undefined;
   let { leadsSearchId, stopReason } = reading.summary();
@@ -84,7 +84,7 @@ export async function* searchEntities(
       }
     } catch (error) {
       cause = error;
-      cut = messageOf(error);
+      cut = toMessage(error);
     }
   }
   const leads = reading.counts().leads + recovered;

@@ -3,7 +3,7 @@ import type { Answer } from '../../client.ts';
 import type { PayingClient } from '../../connection/paying-client.ts';
 import { rememberedMs } from '../../contract/limits.ts';
 import type { CreatedTask, CreateTaskRequest } from '../../contract/types.ts';
-import { isUncharged, LeadpipeError, LocalIoError, messageOf } from '../../errors.ts';
+import { isUncharged, LeadpipeError, LocalIoError, toMessage } from '../../errors.ts';
 import type { BoughtTask, Running } from '../events.ts';
 import { entry } from '../journal/entries.ts';
 import { excludeKnown, type Listed, listOf, openFilter, type RunOfList } from '../only-new/filter.ts';
@@ -101,7 +101,7 @@ export async function createTask(
   try {
     await append(entry.created(leads_search_id, answer.requestId));
   } catch (cause) {
-    const words = `${messageOf(cause)}. The task ${leads_search_id} was created and is charged as usual`;
+    const words = `${toMessage(cause)}. The task ${leads_search_id} was created and is charged as usual`;
     throw new LocalIoError(words, {
       charged: 'maybe',
       idempotencyKey,
