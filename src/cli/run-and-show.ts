@@ -1,3 +1,4 @@
+import type { Printed } from '../columns/layout.ts';
 import type { Context } from '../context.ts';
 import { LeadpipeError, stoppedBy } from '../errors.ts';
 import type { Buyer } from '../operations/buyer.ts';
@@ -17,7 +18,7 @@ import { createNotes, toCounted, withStatus } from './messages/status-line.ts';
 import { fileOf, type RecordOptions } from './options/record-options.ts';
 import type { ConnectionOptions } from './options/shared-options.ts';
 import { checkColumns } from './records/chosen-columns.ts';
-import { openOutput, type Printed } from './records/record-output.ts';
+import { openOutput, type PrintedOutput } from './records/record-output.ts';
 import { learn } from './run-facts.ts';
 
 export interface Shown {
@@ -26,7 +27,7 @@ export interface Shown {
   /** The requested number of leads. */
   readonly limit?: number | undefined;
   /** How its records are printed. */
-  readonly printed: Pick<Printed, 'csv' | 'shape' | 'layout'>;
+  readonly printed: Printed & Pick<PrintedOutput, 'csv'>;
   /** Called with the output once it is open; returns the one that is used. `announce` is awaited before another file is made. */
   readonly opened?: (delivery: Delivery, announce: Parameters<OpenDelivery>[1]) => Promise<Delivery>;
   /** The progress of a list, after this number of seconds. */
