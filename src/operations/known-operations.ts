@@ -3,7 +3,7 @@ import type { LeadpipeError } from '../errors.ts';
 import { isLocked } from '../files/folder-lock.ts';
 import type { Cost } from './journal/entries.ts';
 import { folderOf, isOperationId, listOperations } from './journal/folders.ts';
-import { type Journal, naming, openJournal } from './journal/journal.ts';
+import { type Journal, openJournal } from './journal/journal.ts';
 import { createJournals, type Journals, readEntries, toUnknownOperation } from './journal/journal-file.ts';
 import { createReader, damagedKind, type IndexContext, type Reader } from './journal/operation-index.ts';
 import { sizeOfReceived } from './journal/received.ts';
@@ -54,22 +54,6 @@ export async function openOperation(
 ): Promise<{ readonly journal: Journal; readonly operation: Operation }> {
   const { journal, entries } = await openJournal(context, operationId, journals?.known(operationId));
   return { journal, operation: fold(folderOf(context.directories.state, operationId), entries) };
-}
-
-/** Opens and locks the journal of an operation, and calls `work` with what it says. Throws what `openJournal` throws. */
-export async function withOperation<T>(
-  context: IndexContext,
-  operationId: string,
-  work: (journal: Journal, operation: Operation) => Promise<T>,
-): Promise<T> {
-  const { journal, operation } = await openOperation(context, operationId);
-  try {
-    return await work(journal, operation);
-  } catch (error) {
-    throw naming(error, operationId);
-  } finally {
-    await journal.close();
-  }
 }
 
 /**

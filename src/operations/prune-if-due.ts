@@ -1,11 +1,21 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dayMs } from '../clock.ts';
+import type { LocalIoError } from '../errors.ts';
 import { withFolderLock } from '../files/folder-lock.ts';
 import { writeAtomically } from '../files/whole-file.ts';
 import type { IndexContext } from './journal/operation-index.ts';
 
-/** Calls `prune` at most once a day; ignores a failure. */
+/** As `prune`: keeps what is needed to resume, and the costs of what is removed. Loads what it takes, since most runs prune nothing. */
+export async function pruneOld(context: IndexContext, failed: (error: LocalIoError) => void, byDays = false) {
+  const { prune } = await import('./journal/retention.ts');
+  const { readNeeded } = await import('./known-operations.ts');
+  const { rememberCosts } = await import('./report/remember.ts');
+  const remember = (past: readonly string[]) => rememberCosts(context, past, byDays);
+  return await prune(context, await readNeeded(context), failed, remember, byDays);
+}
+
+/** Prunes at most once a day; ignores a failure. */
 export async function pruneIfDue(context: IndexContext): Promise<void> {
   const now = context.clock.now();
   const stamp = join(context.directories.state, 'pruned');
@@ -17,11 +27,7 @@ export async function pruneIfDue(context: IndexContext): Promise<void> {
     );
     // Nothing is old on the first day.
     if (Number.isNaN(last)) return;
-    const { prune } = await import('./journal/retention.ts');
-    const { readNeeded } = await import('./known-operations.ts');
-    const { rememberCosts } = await import('./report/remember.ts');
-    const remember = (...past: [readonly string[], boolean]) => rememberCosts(context, ...past);
-    await prune(context, await readNeeded(context), () => {}, remember, true);
+    await pruneOld(context, () => {}, true);
   } catch {
     // What can't be removed today is tried again tomorrow, or reported by `history prune`.
   }

@@ -18,7 +18,7 @@ import { checkNotDropped } from '../messages/earlier-runs.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { toId } from '../options/option-builders.ts';
 import { fileOf, type RecordOptions, toFormat } from '../options/record-options.ts';
-import { firstOption, type RowsOptions, retryUnknownOption } from '../options/rows-options.ts';
+import { firstOption, listTerms, type RowsOptions, retryUnknownOption } from '../options/rows-options.ts';
 import {
   type ConnectionOptions,
   createMaxCreditsOption,
@@ -229,8 +229,7 @@ async function resumeList(
   resumes: Resumes,
 ): Promise<void> {
   const { intent, operationId, terms } = resumes.operation;
-  const { input, inputFormat, sheet, table, headerRow, into, onlyMissing, run, shard } =
-    terms.options as Partial<RowsOptions>;
+  const { input, run } = terms.options as Partial<RowsOptions>;
   const request: RowRequest = JSON.parse(intent.row_request ?? '{}');
   if (input === undefined || input === '-') {
     throw new UsageError(
@@ -240,18 +239,8 @@ async function resumeList(
         : 'Run the same command again with the same rows. Rows that are already bought are not bought again.',
     );
   }
-  const stored = {
-    template: request.template,
-    inputFormat,
-    sheet,
-    table,
-    headerRow,
-    into,
-    onlyMissing,
-    run,
-    shard,
-  };
-  const known = Object.fromEntries(Object.entries(stored).filter(([, value]) => value != null));
+  const stored = [['template', request.template], ...listTerms.map((name) => [name, terms.options[name]])];
+  const known = Object.fromEntries(stored.filter(([, value]) => value != null));
   const { buyList } = await import('../records/buy-list.ts');
   await buyList(context, { ...given, input: resolve(input), ...known }, request, resumes);
 }

@@ -21,7 +21,7 @@ import { startOver } from '../messages/hints.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { inputNames, printEndNote, printInputNotes } from '../options/inputs.ts';
 import { fileOf, toFormat } from '../options/record-options.ts';
-import { defaultConcurrency, type RowsOptions, toShard } from '../options/rows-options.ts';
+import { defaultConcurrency, listTerms, type RowsOptions, toShard } from '../options/rows-options.ts';
 import { type Resumes, runAndShow, type Shown } from '../run-and-show.ts';
 import { checkColumns } from './chosen-columns.ts';
 import { toFilling } from './filling.ts';
@@ -153,7 +153,7 @@ function toRows(
   };
 }
 
-/** Pure: what a later run needs, to read the same rows and print them in the same form. */
+/** Pure: what is stored for a later run. */
 function toListTerms(
   options: Options,
   format: Format,
@@ -161,16 +161,11 @@ function toListTerms(
   into: string,
   shard: Shard | undefined,
 ): OutputTerms {
-  const { input, inputFormat, sheet, table, headerRow, onlyMissing, run } = options;
+  const { input } = options;
   return toTerms(options, format, {
     input: input === '-' ? '-' : resolve(input),
-    inputFormat,
-    sheet,
-    table,
-    headerRow,
+    ...Object.fromEntries(listTerms.map((name) => [name, options[name]])),
     into,
-    onlyMissing,
-    run,
     shard: shard && `${shard.index}/${shard.of}`,
     // The history shows it.
     ...Object.fromEntries(Object.entries(request).filter(([name]) => name === kinds[request.kind].subject)),

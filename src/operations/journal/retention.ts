@@ -32,7 +32,7 @@ export async function prune(
   context: IndexContext,
   needed: ReadonlySet<string>,
   failed: (error: LocalIoError) => void,
-  remember: (operationIds: readonly string[], byDays: boolean) => Promise<void>,
+  remember: (operationIds: readonly string[]) => Promise<void>,
   byDays = false,
 ): Promise<Pruned[]> {
   const { state } = context.directories;
@@ -49,7 +49,7 @@ export async function prune(
     return !needed.has(op) && isOlder(Date.parse(time), later, keptDays.operations);
   });
   let isRemembered = true;
-  await remember(going.map(({ op }) => op).reverse(), byDays).catch((error: LocalIoError) => {
+  await remember(going.map(({ op }) => op).reverse()).catch((error: LocalIoError) => {
     isRemembered = false;
     failed(error);
   });

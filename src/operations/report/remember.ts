@@ -14,7 +14,7 @@ import { isPurchase, readHistoryRecord } from './history.ts';
 export async function rememberCosts(
   context: IndexContext,
   operationIds: readonly string[],
-  byDays = false,
+  byDays: boolean,
 ): Promise<void> {
   const added: PastPurchase[] = [];
   for (const op of operationIds) {
