@@ -19,7 +19,7 @@ import {
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { createClock, every, wait } from '../clock.ts';
-import type { Context } from '../context.ts';
+import type { Context, LockContext } from '../context.ts';
 import { LeadpipeError, LocalIoError } from '../errors.ts';
 import { codeOf } from './error-code.ts';
 import { isFromHere, isGone, isOwner, ownerOf } from './lock-owner.ts';
@@ -67,7 +67,7 @@ const queues = new Map<string, Promise<unknown>>();
  */
 export async function withFolderLock<T>(
   folder: string,
-  context: Pick<Context, 'pid' | 'clock' | 'random'>,
+  context: LockContext,
   what: string,
   work: (lock: HeldLock) => Promise<T>,
 ): Promise<T> {
@@ -93,7 +93,7 @@ export async function withFolderLock<T>(
  */
 export async function withLock<T>(
   path: string,
-  context: Pick<Context, 'pid' | 'clock' | 'random'>,
+  context: LockContext,
   what: string,
   work: (lock: HeldLock) => Promise<T>,
 ): Promise<T> {

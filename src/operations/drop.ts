@@ -1,7 +1,8 @@
+import type { StoreContext } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { entry } from './journal/entries.ts';
 import { naming } from './journal/journal.ts';
-import type { IndexContext } from './journal/operation-index.ts';
+
 import { openOperation, readSpent } from './known-operations.ts';
 import type { Operation } from './operation.ts';
 import { readHistoryRecord, receivedOf } from './report/history.ts';
@@ -18,7 +19,7 @@ export async function checkDroppable(operation: Operation): Promise<void> {
  * Ends an unfinished operation, so that it is no longer resumed and can be pruned. Its records and its possible cost stay; its temporary
  * output files are removed. Throws `temporary` while a process works on it, UsageError as `checkDroppable`, LocalIoError.
  */
-export async function dropOperation(context: IndexContext, operationId: string): Promise<void> {
+export async function dropOperation(context: StoreContext, operationId: string): Promise<void> {
   const { journal, operation } = await openOperation(context, operationId);
   try {
     await checkDroppable(operation);

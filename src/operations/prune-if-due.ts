@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dayMs } from '../clock.ts';
+import type { StoreContext } from '../context.ts';
 import type { LocalIoError } from '../errors.ts';
 import { withFolderLock } from '../files/folder-lock.ts';
 import { writeAtomically } from '../files/whole-file.ts';
-import type { IndexContext } from './journal/operation-index.ts';
 
 /** As `prune`: keeps what is needed to resume, and the costs of what is removed. Loads what it takes, since most runs prune nothing. */
-export async function pruneOld(context: IndexContext, failed: (error: LocalIoError) => void, byDays = false) {
+export async function pruneOld(context: StoreContext, failed: (error: LocalIoError) => void, byDays = false) {
   const { prune } = await import('./journal/retention.ts');
   const { readNeeded } = await import('./known-operations.ts');
   const { rememberCosts } = await import('./report/remember.ts');
@@ -16,7 +16,7 @@ export async function pruneOld(context: IndexContext, failed: (error: LocalIoErr
 }
 
 /** Prunes at most once a day; ignores a failure. */
-export async function pruneIfDue(context: IndexContext): Promise<void> {
+export async function pruneIfDue(context: StoreContext): Promise<void> {
   const now = context.clock.now();
   const stamp = join(context.directories.state, 'pruned');
   try {

@@ -1,12 +1,13 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dayMs } from '../../clock.ts';
+import type { StoreContext } from '../../context.ts';
 import { LeadpipeError, LocalIoError } from '../../errors.ts';
 import { lockFolder } from '../../files/folder-lock.ts';
 import { folderOf, toOwnHint } from './folders.ts';
 import type { Begun } from './index-lines.ts';
 import { journalFile } from './journal-file.ts';
-import { damagedKind, filterIndex, type IndexContext, openIndex } from './operation-index.ts';
+import { damagedKind, filterIndex, openIndex } from './operation-index.ts';
 import { garbledFile, receivedFile } from './received.ts';
 import { rowsFile } from './stored-rows.ts';
 
@@ -29,7 +30,7 @@ interface Pruned {
  * LocalIoError.
  */
 export async function prune(
-  context: IndexContext,
+  context: StoreContext,
   needed: ReadonlySet<string>,
   failed: (error: LocalIoError) => void,
   remember: (operationIds: readonly string[]) => Promise<void>,
