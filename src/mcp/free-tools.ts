@@ -1,6 +1,6 @@
 import { toStatusRecord } from '../answers.ts';
 import type { Page } from '../client.ts';
-import { defaults } from '../config/defaults.ts';
+import { toPollTimes } from '../config/defaults.ts';
 import { limits } from '../contract/limits.ts';
 import { hasEnded } from '../contract/types.ts';
 import { LeadpipeError } from '../errors.ts';
@@ -84,10 +84,7 @@ export const freeTools: readonly FreeRow[] = [
       read(async (client, settings) => {
         const leadsSearchId = toTaskId(leads_search_id);
         const waiting = { clock: context.clock, random: context.random, signal };
-        const poll = {
-          firstMs: 1000 * (settings['poll.interval'] ?? defaults['poll.interval']),
-          maxMs: 1000 * (settings['poll.max'] ?? defaults['poll.max']),
-        };
+        const poll = toPollTimes(settings);
         let next: number = position;
         let last: Page['value'] | undefined;
         const readNext = async (num: number): Promise<readonly JsonText[]> => {
