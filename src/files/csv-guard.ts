@@ -29,7 +29,10 @@ const harmless: readonly RegExp[] = [
     'iu',
   ),
   // A phone number, or several.
-  new RegExp(`^\\+(?=.*\\d(?:${between}\\d|${extension}$))\\d[\\d\\s()./,;+‐‑–-]*\\d(?:${extension})?$`, 'i'),
+  new RegExp(
+    `^\\+\\s?\\(?(?=.*\\d(?:${between}\\d|${extension}$))\\d[\\d\\s()./,;+‐‑–-]*\\d(?:${extension})?$`,
+    'i',
+  ),
   // A handle. A formula would need a parenthesis, an operator or a second word.
   /^@[\p{L}\p{N}_][\p{L}\p{N}\p{M}_.·-]*(?:@[\p{L}\p{N}.-]+)?$/u,
 ];
