@@ -66,6 +66,8 @@ export interface RunFacts {
   /** The same cost with the missing price, and the part that earlier runs cost. */
   cost?: { readonly credits: number; readonly unknown?: { readonly setting: string } | 'rows' | undefined };
   costBefore?: number;
+  /** The setting of the missing price, if it was not mentioned today. */
+  newPrice?: string;
   /** The balance before the first request and after the last, if it was requested. */
   creditsBefore?: number;
   creditsAfter?: number;

@@ -65,7 +65,7 @@ interface MoreFacts {
     setting: string | undefined;
     first?: number | undefined;
   };
-  over_day_limit: { setting: string; worst: number; left: number };
+  over_day_limit: { setting: string; worst: number; left: number; first: number | undefined };
   /** `setting` is the missing price; undefined if the number of rows that a list bought is unknown. */
   unpriced_day: { operationId: string; setting: string | undefined };
   price_unknown: { setting: string };
@@ -251,6 +251,9 @@ export class ConfigurationError extends LeadpipeError {
 
 /** The `type` of an error: an output file has changed since the earlier run. */
 export const outputChanged = 'output_changed';
+
+/** The `type` of an error: an operation can't be resumed as things are, and nothing was bought. */
+export const notResumable = 'not_resumable';
 
 /** A file on this machine can't be read or written. */
 export class LocalIoError extends LeadpipeError {

@@ -8,6 +8,7 @@ import { type OperationEvent, type Running, runToEnd, type Stage } from '../oper
 import type { Reader } from '../operations/journal/operation-index.ts';
 import type { Operation } from '../operations/operation.ts';
 import type { Order } from '../operations/order.ts';
+import { isPriceDue } from '../operations/prune-if-due.ts';
 import { type Results, type Runnable, run } from '../operations/run.ts';
 import { countOf, createWarnings, plural } from '../operations/wording.ts';
 import { RequestError } from '../transport/request-error.ts';
@@ -19,7 +20,7 @@ import { fileOf, type RecordOptions } from './options/record-options.ts';
 import type { ConnectionOptions } from './options/shared-options.ts';
 import { checkColumns } from './records/chosen-columns.ts';
 import { openOutput, type PrintedOutput } from './records/record-output.ts';
-import { learn } from './run-facts.ts';
+import { learn, recordNewPrice } from './run-facts.ts';
 
 export interface Shown {
   /** Status text while waiting for one answer, or for the first row. */
@@ -164,6 +165,13 @@ export async function show<T>(
           `waiting up to ${event.seconds} s for ${countOf(event.answers, 'pending answer')}${options.local ? '' : ` that ${plural(event.answers, 'is', 'are')} paid for`}; press Ctrl-C again to stop at once`,
         );
         break;
+      case 'settled': {
+        const { unknown } = event.cost;
+        const isShown = !options.local && !options.quiet && !options.jsonErrors;
+        if (typeof unknown === 'object' && isShown && (await isPriceDue(context)))
+          recordNewPrice(context, unknown.setting);
+        break;
+      }
       case 'ended':
         // The status line is no longer needed.
         context.run.statusLine?.pause();

@@ -1,6 +1,6 @@
 import type { Connection } from '../connection/connection.ts';
 import type { Context, StoreContext } from '../context.ts';
-import { ConfigurationError } from '../errors.ts';
+import { ConfigurationError, notResumable } from '../errors.ts';
 import type { WaitListener } from '../transport/retry.ts';
 import type { Operation } from './operation.ts';
 import type { Spending } from './spending.ts';
@@ -29,14 +29,14 @@ export function checkSameBuyer(
 ): void {
   const made = profile === null ? '' : ` (profile ${profile})`;
   if (origin !== connection.origin) {
-    const words = `this operation was started with ${serviceAt(origin)}${made}, not with ${serviceAt(connection.origin)}`;
-    throw new ConfigurationError(words, { is: 'begun_elsewhere', origin });
+    const words = `${operationId} was started with ${serviceAt(origin)}${made}, not with ${serviceAt(connection.origin)}`;
+    throw new ConfigurationError(words, { is: 'begun_elsewhere', origin }).with({ type: notResumable });
   }
   if (key_fingerprint !== connection.fingerprint(operationId)) {
     throw new ConfigurationError(
-      `this operation was started with another API key${made}, and only that key can resume it`,
+      `${operationId} was started with another API key${made}, and only that key can resume it`,
       'Set LEADPIPE_API_KEY to that key.',
-    );
+    ).with({ type: notResumable });
   }
 }
 

@@ -136,13 +136,20 @@ function limitOf({ connection, context }: Buyer, worst: Cost) {
   };
 }
 
+/** The credits that are left today; infinite without a limit, and if they can't be known: `toDayCheck` then says why. */
+export async function leftToday(buyer: Buyer, worst: Cost, reader: Reader): Promise<number> {
+  const left = async () => limitOf(buyer, worst)?.leftIn(await reader.openIndex());
+  return (await left().catch(() => undefined)) ?? Number.POSITIVE_INFINITY;
+}
+
 /**
- * Returns a check that refuses a cost above what is left of the day's limit; undefined without a limit, or for the free local service. Throws
- * `credits` if the worst case is unknown.
+ * Returns a check that refuses a cost above what is left of the day's limit; undefined without a limit, or for the free local service. `first`:
+ * how many rows of a list the limit covers. Throws `credits` if the worst case is unknown.
  */
 export function toDayCheck(
   buyer: Buyer,
   worst: Cost,
+  first: number | undefined,
 ): ((index: OperationIndex, more: Cost) => Promise<void>) | undefined {
   const day = limitOf(buyer, worst);
   if (day === undefined) return undefined;
@@ -152,7 +159,7 @@ export function toDayCheck(
     throw refused(
       `this can cost ${countOf(credits, 'credit')}, but only ${areOf(left)} left of the ${day.limit} for today; nothing was bought`,
       'over_limit',
-      { is: 'over_day_limit', setting: 'max_credits_per_day', worst: credits, left },
+      { is: 'over_day_limit', setting: 'max_credits_per_day', worst: credits, left, first },
     );
   };
 }

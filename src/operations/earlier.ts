@@ -1,7 +1,7 @@
 import { dayMs } from '../clock.ts';
 import { rememberedMs } from '../contract/limits.ts';
 import { digestOf } from '../digest.ts';
-import { LeadpipeError, UsageError } from '../errors.ts';
+import { LeadpipeError, notResumable, UsageError } from '../errors.ts';
 import { isLocked, lockedError } from '../files/folder-lock.ts';
 import { type Buyer, isSameBuyer } from './buyer.ts';
 import type { EarlierRun, UnresumableRun } from './events.ts';
@@ -105,7 +105,7 @@ export async function findNamed(
     throw new UsageError(`${order.terms.output} has rows of a later operation, ${later}`, {
       is: 'resume_elsewhere',
       operationId: operation.operationId,
-    });
+    }).with({ type: notResumable });
   }
   const answers: Operation[] = [];
   if (order.terms.options.run !== undefined) {

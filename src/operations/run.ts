@@ -1,9 +1,8 @@
 import { createPayingClient, type PayingClient } from '../connection/paying-client.ts';
-import { LeadpipeError, LocalIoError, UsageError } from '../errors.ts';
+import { LeadpipeError, LocalIoError, notResumable, UsageError } from '../errors.ts';
 import { isLocked, LockLostError } from '../files/folder-lock.ts';
 import type { WaitListener } from '../transport/retry.ts';
 import { type Buyer, checkSameBuyer } from './buyer.ts';
-import { toDayCheck } from './day-limit.ts';
 import type { Delivery, OpenDelivery } from './delivery.ts';
 import { type Found, findEarlier, toBegunCheck } from './earlier.ts';
 import { type BoughtTask, balanceMs, type Running, type UnresumableRun, warningsOf } from './events.ts';
@@ -36,6 +35,7 @@ import { type Cost, creditsOf, nothing, times } from './prices.ts';
 import { pruneIfDue } from './prune-if-due.ts';
 import {
   checkCovered,
+  checkOfDay,
   type Reservation,
   readBalanceSoon,
   reserve,
@@ -179,7 +179,7 @@ async function* begin<Kind extends Runnable>(start: Start): Running<Results[Kind
   const planned = (await planOf(run)) as Plan<Results[Kind]>;
   yield* warningsOf(run.warnings);
   run.idempotencyKey = toKey(run, planned);
-  const day = isPaidOrder(order) ? toDayCheck(buyer, worstOf(planned.costs)) : undefined;
+  const day = isPaidOrder(order) ? checkOfDay(buyer, planned.costs) : undefined;
   const reservation = await reserve(buyer, planned.costs, run.idempotencyKey);
   try {
     if (before !== undefined) {
@@ -236,7 +236,7 @@ async function* resume<Kind extends Runnable>(
       return { left: planned, reader: run.reader };
     }
     const counted = toCountedAgain(run, planned);
-    const day = counted === undefined ? undefined : toDayCheck(buyer, worstOf(planned.costs));
+    const day = counted === undefined ? undefined : checkOfDay(buyer, planned.costs);
     run.admit = day && ((index, line) => day(index, worstIn(line)));
     yield* warningsOf(run.warnings);
     run.idempotencyKey = toKey(run, planned);
@@ -421,7 +421,9 @@ function worstIn(line: IndexLine): Cost {
 function toLeftError({ operation: { operationId }, why }: UnresumableRun): unknown {
   if (typeof why !== 'string') return why;
   const reason = why === 'not_kept' ? 'its leads are no longer stored' : 'none of its leads have arrived';
-  return new UsageError(`${operationId} can't be resumed: ${reason}. Nothing was bought`);
+  return new UsageError(`${operationId} can't be resumed: ${reason}. Nothing was bought`).with({
+    type: notResumable,
+  });
 }
 
 /** The error of a run that has lost its lock: the other run has removed its files. Undefined where it has not. */

@@ -10,6 +10,9 @@ const companies =
 const companyNames =
   '会社 公司 company_account company_or_account company_organization associated_company_primary primary_associated_company verbundenes_unternehmen nom_de_l_entreprise nom_entreprise nom_de_la_societe nom_societe nom_de_l_organisation raison_sociale nombre_de_la_empresa nombre_empresa nombre_de_empresa nombre_de_la_compania razon_social ragione_sociale nome_azienda firmenname unternehmensname name_der_firma name_des_unternehmens bedrijfsnaam 会社名 企業名 公司名称';
 
+/** Words for a client, which may be a person or a company. They are also values of other columns. */
+const clients = 'client customer kunde kunden auftraggeber mandant cliente klant';
+
 /** The names with each meaning, the surest first. `first` and `last` are the two parts of a person's name. */
 const ownWords = {
   name: 'name full_name display_name channel_name name_en english_name vollstaendiger_name vollstandiger_name ganzer_name nom_complet nom_et_prenom prenom_et_nom nom_prenom prenom_nom nombre_completo nombre_y_apellidos nombre_y_apellido nom nombre nome nome_completo naam 名称 名前 氏名 姓名',
@@ -18,7 +21,7 @@ const ownWords = {
   last: 'last_name surname family_name lname last nachname familienname zuname nom_de_famille apellidos apellido primer_apellido cognome achternaam sobrenome',
   title:
     'job_title title position role job_role job occupation current_title current_position job_position headline berufsbezeichnung stellenbezeichnung jobtitel funktion rolle beruf stelle intitule_du_poste intitule_de_poste titre_du_poste titre poste fonction metier titulo_del_puesto puesto_de_trabajo cargo puesto titulo rol',
-  company: `${companies} ${companyNames}`,
+  company: `${companies} ${companyNames} ${clients}`,
   website:
     'website websites website_url web_site site_url homepage home_page homepage_url web_page webpage web_url domain domains domain_name primary_domain email_domain url_en official_website official_url webseite websiten_link internetseite internetadresse webadresse internet site_web page_web sito_web site_internet adresse_web nom_de_domaine domaine sitio_web pagina_web pagina_de_internet direccion_web dominio web site sitio www url link links.website',
   profile:
@@ -55,7 +58,7 @@ const addresses = 'mailing billing shipping business work office home primary ma
 /** The fields that each owner can have. The name of a company means `company`. */
 const owners: readonly (readonly [words: string, belongings: Partial<Record<Meaning, Meaning>>])[] = [
   [people, toItself('name first last title company profile city country website email phone')],
-  [companies, { ...toItself('website city country profile'), name: 'company' }],
+  [`${companies} ${clients}`, { ...toItself('website city country profile'), name: 'company' }],
   [addresses, toItself('city country')],
 ];
 
@@ -64,7 +67,7 @@ function toItself(meanings: string): Partial<Record<Meaning, Meaning>> {
 }
 
 /** Column names that are also values of other columns: `Lead` and `Customer` in a column `Status`. */
-const values = `${people} business corporation startup start_up enterprise store shop brand`;
+const values = `${people} ${clients} business corporation startup start_up enterprise store shop brand`;
 /** Column names that are also names of companies. */
 const companyWords = 'linkedin twitter github instagram tiktok';
 

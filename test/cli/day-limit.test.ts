@@ -48,6 +48,20 @@ it('counts purchases, lists and --no-history together, and refuses the one above
   expect(service.charged.size).toBe(5);
 });
 
+it('says how many rows of a list fit, and buys those', async () => {
+  await bought('contact email a -q');
+  const refusal =
+    'To allow more: leadpipe config set max_credits_per_day <credits>, or buy what fits with --first';
+  await refused(`${list(7)} -o out.csv`, `${refusal} 4`);
+  await refused(`${list(7)} -o out.csv --dry-run`, `${refusal} 4`);
+  await bought(`${list(7)} -o out.csv --first 2`);
+  await refused(`${list(7)} -o out.csv`, `${refusal} 4`);
+  await bought(`${list(7)} -o out.csv --first 4`);
+  expect(service.charged.size).toBe(5);
+  // Nothing fits any more.
+  await refused(`${list(7)} -o out.csv`, 'leadpipe config set max_credits_per_day <credits>\n');
+});
+
 it('buys rows of standard input up to the limit of the day', async () => {
   await bought('contact email a -q');
   const stdin = 'p1\np2\np3\np4\np5\np6\n';

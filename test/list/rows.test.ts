@@ -717,9 +717,9 @@ it.each([
   [['--input', 'titled.csv'], /Its first rows are:\n +Prospects, \n +Kunde, Rang\n +Ada, x\n/],
   [
     ['--input', 'bare.csv'],
-    /rows are:\n +Ada, ada@a\.example\n +Bo, bo@b\.example\n.* is the header: --template "\{Ada\}, \{ada@a\.example\}"\n *If it is data: --header-row 0 --template "\{column 1\}, \{column 2\}"/,
+    /rows are:\n +Ada, ada@a\.example\n +Bo, bo@b\.example\n.* is the header: --template "\{Ada\}, \{ada@a\.example\}"\n *If there is no header: --header-row 0 --template "\{column 1\}, \{column 2\}"/,
   ],
-  [['--input', 'bare.csv', '--template', '{column 1}'], 'If these are data: --header-row 0 --template'],
+  [['--input', 'bare.csv', '--template', '{column 1}'], 'If there is no header: --header-row 0 --template'],
   [
     ['--input', 'bare.csv', '--header-row', '0'],
     /Its first rows are:\n +Ada, .*\n +Bo, .*\n *For example: --template "\{column 1\}, \{column 2\}"/,

@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
 import { Argument, Option } from 'commander';
 import type { Context } from '../../context.ts';
-import { type LeadpipeError, UsageError } from '../../errors.ts';
-import { isSameFile } from '../../files/target.ts';
+import { LeadpipeError, notResumable, UsageError } from '../../errors.ts';
+import { isLocked } from '../../files/folder-lock.ts';
+import { isSameFile, statOrNothing } from '../../files/target.ts';
 import type { Buyer } from '../../operations/buyer.ts';
 import { createReader, type Reader } from '../../operations/journal/operation-index.ts';
 import { isTask, kindOf, rowsOf } from '../../operations/kinds/kinds.ts';
@@ -15,6 +16,7 @@ import { defineCommand } from '../command.ts';
 import { withConnection } from '../connect.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { checkNotDropped } from '../messages/earlier-runs.ts';
+import { toHint } from '../messages/hints.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { toId } from '../options/option-builders.ts';
 import { fileOf, type RecordOptions, toFormat } from '../options/record-options.ts';
@@ -41,11 +43,11 @@ interface ResumeOptions
 export const createCommand = defineCommand({
   name: 'resume',
   description:
-    'Resumes a search, a task or a list (--input) that was interrupted: the latest one, or the one that you name. Only the rest is bought, and all results go into the original file.',
+    'Resumes a search, a task or a list (--input) that was interrupted: the latest one that can be resumed, or the one that you name. Only the rest is bought, and all results go into the original file.',
   arguments: [
     new Argument(
       '[operation-id]',
-      'the ID that the interrupted command printed (default: the latest unfinished operation; with --local, of the local service)',
+      'the ID that the interrupted command printed (default: the latest; with --local, of the local service)',
     ).argParser(toId),
   ],
   options: [
@@ -71,11 +73,8 @@ export const createCommand = defineCommand({
 
 async function runResume(context: Context, given: string | undefined, options: ResumeOptions): Promise<void> {
   const reader = createReader(context);
-  const operation =
-    given === undefined
-      ? await findLatest(context, options, reader)
-      : await readKnown(context, given, reader.journals);
-  if (operation === undefined) return;
+  if (given === undefined) return await resumeLatest(context, options, reader);
+  const operation = await readKnown(context, given, reader.journals);
   checkNotDropped(operation);
   // A search with an unknown outcome may have more stored leads than its journal counts.
   const mayResume = operation.resumes !== 'no' || (operation.isSearch && operation.isInDoubt);
@@ -83,18 +82,35 @@ async function runResume(context: Context, given: string | undefined, options: R
   await resume(context, options, { operation, reader });
 }
 
-/** The latest unfinished operation, or undefined. If only damaged ones are found, throws the first error: the user may mean that one. */
-async function findLatest(
+/** Resumes the latest unfinished operation that can be resumed, and names the later ones. */
+async function resumeLatest(context: Context, options: ResumeOptions, reader: Reader): Promise<void> {
+  const { warn } = createNotes(context, options);
+  let left: LeadpipeError | undefined;
+  for await (const operation of findUnfinished(context, options, reader)) {
+    if (left !== undefined) warn(toDamageLine(left.with({ hint: toHint(left) })));
+    try {
+      return await resume(context, options, { operation, reader });
+    } catch (error) {
+      if (!(error instanceof LeadpipeError) || error.details.type !== notResumable) throw error;
+      left = error.with({ operationId: operation.operationId });
+    }
+  }
+  if (left !== undefined) throw left;
+}
+
+/** The unfinished operations, the latest first, but one that is running now last. If only damaged ones are found, throws the first error. */
+async function* findUnfinished(
   context: Context,
   options: ResumeOptions,
   reader: Reader,
-): Promise<Operation | undefined> {
+): AsyncGenerator<Operation> {
   const { say, warn } = createNotes(context, options);
   const damages: LeadpipeError[] = [];
-  let [isPart, isElsewhere] = [false, false];
+  let [isPart, isElsewhere, isFound] = [false, false, false];
+  let running: Operation | undefined;
   const damaged = (error: LeadpipeError): void => void damages.push(error);
   for await (const latest of readUnfinished(reader, damaged)) {
-    const { intent } = latest;
+    const { folder, intent } = latest;
     // With --local those of the local service, else those of an account.
     if ((intent.origin === 'local') !== (options.local === true)) {
       isElsewhere ||= !latest.isReaderGone && isReadable(latest);
@@ -104,18 +120,25 @@ async function findLatest(
       isPart ||= intent.options.input !== '-';
       continue;
     }
-    for (const damage of damages) warn(toDamageLine(damage));
-    return latest;
+    for (const damage of damages.splice(0)) warn(toDamageLine(damage));
+    if (isLocked(folder)) {
+      running ??= latest;
+      continue;
+    }
+    if (running !== undefined && !isFound) say(`${running.operationId} is still running.`);
+    isFound = true;
+    yield latest;
   }
+  if (running !== undefined && !isFound) return yield running;
   const [damage, ...others] = damages;
   for (const other of others) warn(toDamageLine(other));
+  if (isFound) return damage && warn(toDamageLine(damage));
   if (damage !== undefined) throw damage;
   const other = options.local
     ? 'without --local there is: leadpipe resume'
     : 'with --local there is: leadpipe resume --local';
   say(`There is nothing to resume${isElsewhere ? `; ${other}` : '.'}`);
   if (isPart) say('Purchases that ended in part can be resumed by ID. To see the IDs: leadpipe history');
-  return undefined;
 }
 
 /** False for a list whose input can't be read again, or that has ended. */
@@ -241,6 +264,12 @@ async function resumeList(
   }
   const stored = [['template', request.template], ...listTerms.map((name) => [name, terms.options[name]])];
   const known = Object.fromEntries(stored.filter(([, value]) => value != null));
+  if ((await statOrNothing(input)) === undefined) {
+    throw new UsageError(
+      `the input of ${operationId} is no longer there: ${input}; nothing was bought`,
+      `To print the stored answers, for free: leadpipe history show ${operationId}`,
+    ).with({ type: notResumable });
+  }
   const { buyList } = await import('../records/buy-list.ts');
   await buyList(context, { ...given, input: resolve(input), ...known }, request, resumes);
 }

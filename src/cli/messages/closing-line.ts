@@ -61,7 +61,7 @@ export function close(
   const isAdded = closing.kept === undefined && append;
   const place = closing.place ?? (isAdded ? 'added to' : 'in');
   recordEnd(context, toKnown(closing));
-  const { cost, costBefore, creditsBefore, creditsAfter, isReplaced } = factsOf(context);
+  const { cost, costBefore, creditsBefore, creditsAfter, isReplaced, newPrice } = factsOf(context);
   const known = { cost, costBefore, creditsBefore, creditsAfter };
   const paid = {
     ...closing,
@@ -72,6 +72,8 @@ export function close(
   const file = closing.kept ?? (output === '-' ? undefined : output);
   const line = toClosingLine(paid, file, place, append);
   if (line !== '') notes.say(line);
+  if (newPrice !== undefined)
+    notes.say(`To see what it costs, set your price, such as 5: leadpipe config set ${newPrice}=5`);
   if (closing.why !== undefined) notes.say(closing.why);
   else if (closing.next !== undefined && context.stderr.isTerminal) notes.say(closing.next);
   // People use the operation ID. In a log, all IDs are needed.
@@ -149,7 +151,7 @@ function toCost({ charged, cost, costBefore = 0, isPaid }: ClosingFacts): string
   }
   const isCharged =
     isPaid === 'later' ? 'can be charged' : charged === 'maybe' ? 'may be charged' : 'charged';
-  return `${isCharged}; price unknown (set it: leadpipe config set ${unknown.setting} <credits>)`;
+  return `${isCharged}; price unknown`;
 }
 
 /** Pure: the balance before and after, where both were asked for. */

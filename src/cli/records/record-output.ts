@@ -1,7 +1,8 @@
 import { realpath } from 'node:fs/promises';
 import { sep } from 'node:path';
 import { toZonedTime, type Zone } from '../../clock.ts';
-import type { Printed, TableColumn } from '../../columns/layout.ts';
+import { headersOf } from '../../columns/columns.ts';
+import type { Layout, Printed, TableColumn } from '../../columns/layout.ts';
 import { readProfile } from '../../config/settings.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
@@ -26,6 +27,7 @@ import {
   toNames,
 } from '../options/record-options.ts';
 import type { ReportOptions } from '../options/shared-options.ts';
+import { checkColumns, toNoSuchColumnWarning } from './chosen-columns.ts';
 
 /** What a command prints; its layout is that without --columns. */
 export interface PrintedOutput extends Printed {
@@ -51,6 +53,7 @@ export async function withOutput<T>(
   printed: PrintedOutput,
   work: (output: Delivery) => Promise<T>,
 ): Promise<T> {
+  await checkColumns(options, printed.layout);
   const output = await openOutput(context, options, printed);
   try {
     const result = await work(output);
@@ -83,10 +86,7 @@ export async function openOutput(
     const formatNote = toFormatNote(options, plan.format);
     if (target !== undefined && formatNote !== undefined) say(formatNote);
     if (guardedCells > 0) say(toGuardedNote(guardedCells));
-    if (unfound.length > 0) {
-      const { toNoSuchColumnWarning } = await import('./chosen-columns.ts');
-      warn(toNoSuchColumnWarning(options, unfound, headers, printed.operationId));
-    }
+    if (unfound.length > 0) warn(toNoSuchColumnWarning(options, unfound, headers, printed.operationId));
     return target;
   }
 
@@ -180,14 +180,15 @@ function onScreen(context: Context, options: OutputOptions, opened: Delivery, fo
   };
 }
 
-/** Prints records of this machine. */
+/** Prints records of this machine, which have no other members than those of the layout. */
 export async function printRecords(
   context: Context,
   options: OutputOptions,
-  printed: PrintedOutput,
+  { layout, ...printed }: PrintedOutput & { readonly layout: Layout },
   records: readonly object[],
 ): Promise<void> {
-  await withOutput(context, options, printed, (output) =>
+  const known = { ...layout, members: headersOf(layout) };
+  await withOutput(context, options, { ...printed, layout: known }, (output) =>
     output.write(records.map((record) => JSON.stringify(record))),
   );
 }

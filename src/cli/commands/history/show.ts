@@ -24,7 +24,6 @@ import { createNotes } from '../../messages/status-line.ts';
 import { toId } from '../../options/option-builders.ts';
 import type { RecordOptions } from '../../options/record-options.ts';
 import type { ReportOptions } from '../../options/shared-options.ts';
-import { checkColumns } from '../../records/chosen-columns.ts';
 import { withOutput } from '../../records/record-output.ts';
 
 type HistoryShowOptions = RecordOptions & ReportOptions & { readonly answer?: true };
@@ -70,7 +69,6 @@ async function runHistoryShow(
   let damaged = 0;
   const stored = await findStored(context, operation, record, options.answer === true, () => damaged++);
   if (stored === undefined) throw toNothingStoredError(record, operation, state);
-  await checkColumns(options, stored.printed.layout);
   let shown = 0;
   await withOutput(context, options, stored.printed, async (output) => {
     for await (const records of stored.records) {
