@@ -17,6 +17,7 @@ import { entityLayout } from '../../src/columns/entity-layout.ts';
 import type { OutputStream } from '../../src/context.ts';
 import { LeadpipeError } from '../../src/errors.ts';
 import { type Addition, isAdded } from '../../src/files/addition.ts';
+import { LockLostError } from '../../src/files/folder-lock.ts';
 import { openRows } from '../../src/output/open-rows.ts';
 import { bundle } from '../helpers/bundle.ts';
 import { machineClock as clock } from '../helpers/clock.ts';
@@ -338,6 +339,15 @@ describe('appending', () => {
     await Promise.all(sinks.map((sink) => sink.commit(adding)));
     expect(read().trim().split('\n').sort()).toEqual(['{"run":0}', '{"run":1}', '{"run":2}']);
     expect(readdirSync(folder)).toEqual(['leads.csv']);
+  });
+
+  it('is left as it is by a run that has lost the lock', async () => {
+    writeFileSync(file, '{"a":1}\n');
+    const sink = await createFileSink(file, { append: {} });
+    await sink.write('{"b":2}\n');
+    const takeOver = async (): Promise<void> => rmSync(`${file}.lock`, { recursive: true });
+    await expect(sink.commit(takeOver)).rejects.toThrow(LockLostError);
+    expect(read()).toBe('{"a":1}\n');
   });
 
   it('does not go under the same header with other delimiters', async () => {
