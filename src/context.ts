@@ -81,6 +81,12 @@ export interface Keychain {
   delete(account: string): Promise<boolean>;
 }
 
+/** What a lock needs: the owner, and to wait for another one. */
+export type LockContext = Pick<Context, 'clock' | 'pid' | 'random'>;
+
+/** What reading and changing leadpipe's own files needs. */
+export type StoreContext = LockContext & Pick<Context, 'directories'>;
+
 /**
  * Everything that leadpipe takes from the process and the machine; only main.ts makes a real one. Some code uses the machine directly,
  * because tests can redirect it: files (in `directories` or at a path from the user), network connections of transport and of the local

@@ -214,6 +214,16 @@ export class LeadpipeError extends Error {
   }
 }
 
+/** Pure: whether an error says that nothing was charged. */
+export function isUncharged(error: unknown): error is LeadpipeError {
+  return error instanceof LeadpipeError && error.details.charged === 'no';
+}
+
+/** Pure: the message of anything that was thrown. */
+export function toMessage(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
 function withoutUndefined(details: ErrorDetails): ErrorDetails {
   return Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined));
 }

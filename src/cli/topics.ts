@@ -1,4 +1,3 @@
-import type { Charged } from '../errors.ts';
 import { localKeys } from '../local-service/keys.ts';
 import { switchTable } from '../local-service/switches.ts';
 import { keptDays } from '../operations/journal/retention.ts';
@@ -10,10 +9,7 @@ import { toOptionText } from './options/facts.ts';
 import { createRowsOptions } from './options/rows-options.ts';
 import { sharedOptions } from './options/shared-options.ts';
 import { readingOptions, waitingOptions } from './options/task-options.ts';
-import { summaryMembers } from './summary.ts';
-
-const textOrNull = { type: ['string', 'null'] };
-const charges: readonly Charged[] = ['no', 'maybe', 'yes'];
+import { charges, summaryMembers, textOrNull } from './summary.ts';
 
 /** What `--json-errors` prints under `error`; messages/report.ts makes it. */
 const members = {

@@ -40,6 +40,12 @@ export interface Layout {
 /** A layout that depends on the first records that are written. Throws when `signal` aborts. */
 export type LayoutOf = (records: readonly JsonText[], signal?: AbortSignal) => Layout | Promise<Layout>;
 
+/** How records are printed: rows, or one answer. */
+export interface Printed {
+  readonly shape: 'list' | 'single';
+  readonly layout: Layout | LayoutOf;
+}
+
 export type Tone = 'red' | 'yellow' | 'green';
 
 /** A column of a table for people. Its functions load no table code, so other formats can pass it on. */

@@ -19,7 +19,7 @@ import {
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { createClock, every, wait } from '../clock.ts';
-import type { Context } from '../context.ts';
+import type { Context, LockContext } from '../context.ts';
 import { LeadpipeError, LocalIoError } from '../errors.ts';
 import { codeOf } from './error-code.ts';
 import { isFromHere, isGone, isOwner, ownerOf } from './lock-owner.ts';
@@ -67,7 +67,7 @@ const queues = new Map<string, Promise<unknown>>();
  */
 export async function withFolderLock<T>(
   folder: string,
-  context: Pick<Context, 'pid' | 'clock' | 'random'>,
+  context: LockContext,
   what: string,
   work: (lock: HeldLock) => Promise<T>,
 ): Promise<T> {
@@ -93,7 +93,7 @@ export async function withFolderLock<T>(
  */
 export async function withLock<T>(
   path: string,
-  context: Pick<Context, 'pid' | 'clock' | 'random'>,
+  context: LockContext,
   what: string,
   work: (lock: HeldLock) => Promise<T>,
 ): Promise<T> {
@@ -238,7 +238,7 @@ export function isAlive(owner: string, folder: string): boolean {
  */
 function confirmHeld(path: string, { isOwn, owner }: ReturnType<typeof claimLock>, what: string): void {
   try {
-    const file = openToRead(join(path, owner));
+    const file = openSync(join(path, owner), readFlags);
     try {
       if (isOwn(file)) return;
     } finally {
@@ -264,11 +264,6 @@ function lostError(path: string, what: string): LockLostError {
     type: 'operation_locked',
     hint: 'This run has stopped and changed nothing since then. The other run continues the work.',
   });
-}
-
-/** Opens a file that another user may have replaced with a link (not followed) or a FIFO (not waited for). */
-function openToRead(path: string): number {
-  return openSync(path, readFlags);
 }
 
 function isSameOpen(one: number, other: number): boolean {
@@ -314,7 +309,7 @@ function nameOf(path: string, owner: string): string {
 }
 
 function readSmall(path: string): string {
-  const file = openToRead(path);
+  const file = openSync(path, readFlags);
   try {
     return fstatSync(file).isFile() ? readFileSync(file, 'utf8').slice(0, 300) : '';
   } finally {

@@ -1,5 +1,5 @@
 import type { Connection } from '../connection/connection.ts';
-import type { Context } from '../context.ts';
+import type { Context, StoreContext } from '../context.ts';
 import { ConfigurationError, notResumable } from '../errors.ts';
 import type { WaitListener } from '../transport/retry.ts';
 import type { Operation } from './operation.ts';
@@ -8,7 +8,7 @@ import type { Spending } from './spending.ts';
 /** Everything that is needed to buy. Purchases can share a buyer, which has no state of a single purchase. */
 export interface Buyer {
   readonly connection: Connection;
-  readonly context: Pick<Context, 'clock' | 'directories' | 'ids' | 'pid' | 'random' | 'signal' | 'zone'>;
+  readonly context: StoreContext & Pick<Context, 'ids' | 'signal' | 'zone'>;
   /** The limit for all its purchases together. Without it, leadpipe does not ask for the balance and refuses nothing. */
   readonly spending?: Spending | undefined;
   /** Is called for each wait between two attempts, in addition to the listener of the connection. */
@@ -40,6 +40,7 @@ export function checkSameBuyer(
   }
 }
 
-function serviceAt(origin: string): string {
+/** Pure: a service in words. */
+export function serviceAt(origin: string): string {
   return origin === 'local' ? 'the local service' : origin;
 }

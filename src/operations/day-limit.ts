@@ -1,5 +1,5 @@
 import { fromWallTime, toMinutes, type Zone } from '../clock.ts';
-import type { Context } from '../context.ts';
+import type { Context, StoreContext } from '../context.ts';
 import { LeadpipeError } from '../errors.ts';
 import { isLocked } from '../files/folder-lock.ts';
 import type { Buyer } from './buyer.ts';
@@ -7,7 +7,7 @@ import type { Cost, UnknownCost } from './journal/entries.ts';
 import { folderOf } from './journal/folders.ts';
 import type { IndexLine } from './journal/index-lines.ts';
 import { createJournals } from './journal/journal-file.ts';
-import { type IndexContext, type OperationIndex, openIndex, type Reader } from './journal/operation-index.ts';
+import { type OperationIndex, openIndex, type Reader } from './journal/operation-index.ts';
 import { readOperation, readSpent } from './known-operations.ts';
 import {
   creditsOf,
@@ -48,7 +48,7 @@ interface Counted {
 export async function usedToday(
   index: OperationIndex,
   prices: Prices,
-  context: IndexContext & Pick<Context, 'zone'>,
+  context: StoreContext & Pick<Context, 'zone'>,
 ): Promise<{ readonly credits: number; readonly unknown: readonly UnknownPurchase[] }> {
   const today = dayOf(context.clock.now(), context.zone);
   const midnight = fromWallTime(`${today}T00:00`, context.zone).getTime();
@@ -75,7 +75,7 @@ export async function usedToday(
 }
 
 /** The costs that one operation counts, from its lines in their order: its recorded cost replaces its worst case. */
-async function countedOf(lines: readonly MoneyLine[], context: IndexContext): Promise<readonly Counted[]> {
+async function countedOf(lines: readonly MoneyLine[], context: StoreContext): Promise<readonly Counted[]> {
   const counted: Counted[] = [];
   let open: Counted[] = [];
   let soFar = nothing;

@@ -4,7 +4,7 @@ import type { InputRow } from '../requests/rows.ts';
 import type { Preview } from '../transport/request.ts';
 import type { ListCounts } from './kinds/list-outcome.ts';
 import type { CountedRows } from './kinds/list-rows.ts';
-import type { RowFailure } from './kinds/row-outcome.ts';
+import type { RowFailure } from './kinds/row-parts.ts';
 import type { Operation } from './operation.ts';
 import type { Cost } from './prices.ts';
 

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { limits } from '../contract/limits.ts';
+import { leadLimitOf } from '../contract/limits.ts';
 import type { TaskState } from '../contract/types.ts';
 import type { Charged, Outcome } from '../errors.ts';
 import type { Addition } from '../files/addition.ts';
@@ -358,6 +358,5 @@ function costOfPart(command: string, { body, charged, isSent, outcome, received,
   if (charged === 'no' || !isSent) return nothing;
   const isSettled = (command === 'search' || command === 'task run') && outcome === 'complete';
   if (!isSettled || received === undefined) return worst;
-  const { limit = limits.entityLimit.default }: { limit?: number } = JSON.parse(body);
-  return times(worst, Math.min(1, received / limit));
+  return times(worst, Math.min(1, received / leadLimitOf(JSON.parse(body))));
 }

@@ -1,4 +1,4 @@
-import { LeadpipeError } from '../errors.ts';
+import { isUncharged, type LeadpipeError } from '../errors.ts';
 import { RequestError } from '../transport/request-error.ts';
 import type { Buyer } from './buyer.ts';
 import { areOf, refused, toDayCheck, toUnknownPrice } from './day-limit.ts';
@@ -60,7 +60,7 @@ export async function reserve(
     return { settle() {} };
   }
   const settle = (error?: unknown): void => {
-    const isFree = error instanceof LeadpipeError && error.details.charged === 'no';
+    const isFree = isUncharged(error);
     if (error !== undefined && !isFree) spending.inDoubt.add(idempotencyKey);
     spending.settle(credits, isFree ? 0 : undefined);
   };

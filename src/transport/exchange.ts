@@ -76,9 +76,9 @@ export async function openExchange(
       if (failure !== undefined) throw failure;
       return isOver ? null : undefined;
     }
-    const wasFull = held >= maxHeld;
     held -= piece.byteLength;
-    if (wasFull && held < maxHeld) wire?.resume();
+    // Each resume copies all that the socket has buffered: resumed earlier, it would buffer more each time.
+    if (held === 0) wire?.resume();
     return piece;
   }
 

@@ -148,6 +148,21 @@ describe('a list whose rows can not be counted', () => {
     expect(service.charged.size).toBe(100);
   });
 
+  it('is named while it runs, if it began without a limit: its cost is not known', async () => {
+    const { gate, open } = createGate('p1');
+    await withRows(gate);
+    await bought('config unset max_credits_per_day');
+    const list = at.leadpipe(line, { stdin: rows(2) });
+    await until(() => service.requests() === 2);
+    await bought('config set max_credits_per_day 10');
+    const [{ operation_id } = {}] = await at.history();
+    await refused('contact email other -q', 'how many rows it has bought', `history drop ${operation_id}`);
+    open();
+    expect(await list).toMatchObject({ code: 0 });
+    await bought('search company x --limit 6 --dry-run');
+    await refused('search company x --limit 7 --dry-run');
+  });
+
   it('counts, when it is killed, only the rows that it had sent', async () => {
     const { gate, open } = createGate('p2');
     await withRows(gate);

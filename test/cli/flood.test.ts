@@ -9,8 +9,12 @@ const mostMiB = 400;
 const peakReport = `process.on('exit',()=>process.stderr.write('PEAK '+process.resourceUsage().maxRSS/1024))`;
 
 const MiB = 1024 * 1024;
+/** 34 kB: a few of them fill the buffer of a connection. */
 const leads = (index: number): string[] =>
-  Array.from({ length: 100 }, (_, nth) => `{"name":"Lead ${100 * index + nth}"}`);
+  Array.from(
+    { length: 100 },
+    (_, nth) => `{"name":"Lead ${100 * index + nth}","about":"${'x'.repeat(300)}"}`,
+  );
 
 /** Of bodies that are no streams, and of what has no end, test/hostile has more. */
 const floods: readonly [name: string, code: number, most: number, pieces: () => Iterable<string>][] = [
@@ -28,7 +32,8 @@ const floods: readonly [name: string, code: number, most: number, pieces: () => 
     () => [`data: ${'['.repeat(8 * MiB - 9)}`, ']'.repeat(8 * MiB - 9), '\n\n'],
   ],
   ['odd batches', 8, mostMiB, () => Array(200_000).fill('data: {"object":"entity_search_batch"}\n\n')],
-  ['leads', 0, mostMiB, () => searchFrames(Array.from({ length: 3000 }, (_, index) => leads(index)))],
+  // They are read as fast as they are printed.
+  ['leads', 0, 200, () => searchFrames(Array.from({ length: 2000 }, (_, index) => leads(index)))],
 ];
 
 it.each(floods)(
@@ -39,12 +44,12 @@ it.each(floods)(
       socket.end(notFound);
     });
     const NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(peakReport)}`;
-    const result = await at.run('search company anything --limit 10 -f jsonl', { NODE_OPTIONS });
+    const result = await at.run('search company anything --limit 10 -o leads.jsonl', { NODE_OPTIONS });
     const [, peak] = /PEAK (\d+)/.exec(result.stderr) ?? [];
     expect(result.code).toBe(code);
     expect(Number(peak)).toBeLessThan(most);
     expect(result.stderr.length).toBeLessThan(2000);
-    if (code === 0) expect(result.stdout.split('\n')).toHaveLength(300_001);
+    if (code === 0) expect(at.read('leads.jsonl').split('\n')).toHaveLength(200_001);
   },
   120_000,
 );

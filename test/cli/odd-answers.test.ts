@@ -132,12 +132,12 @@ interface OddAnswer {
   readonly shownIn: readonly Format[];
 }
 
-/** Every answer with something odd in one place, as text; otherwise each place with every third value, the next with others. */
+/** Every answer with something odd in one place, as text; otherwise each place with every sixth value, the next with others. */
 function oddAnswers({ answers }: Operation): OddAnswer[] {
   return answers.flatMap(marked).flatMap((answer, nthPlace) =>
     oddValues.flatMap(([name, value], nthValue) => {
       const nth = nthPlace + nthValue;
-      if (!exhaustive && nth % 3 !== 0) return [];
+      if (!exhaustive && nth % 6 !== 0) return [];
       const place = JSON.stringify(answer);
       const text = place.replace(`"${marker}"`, () => value);
       const shownIn = exhaustive ? formats : formats.slice(nth % 5, (nth % 5) + 1);

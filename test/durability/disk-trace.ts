@@ -99,6 +99,11 @@ export class Disk {
           this.#names.set(call.to + path.slice(call.path.length), node);
         }
         return;
+      case 'link': {
+        const node = this.#names.get(call.path);
+        if (node !== undefined) this.#names.set(call.to, node);
+        return;
+      }
       case 'removed':
         for (const [path] of below(this.#names, call.path)) this.#names.delete(path);
         return;

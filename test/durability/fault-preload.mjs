@@ -206,8 +206,16 @@ fs.openSync = (path, flags, ...rest) => {
   if (empties(flags)) givesRoom(at);
   const fd = openSync(path, flags, ...rest);
   paths.set(fd, at);
+  if (creates(flags)) note('open', { path: at });
   if (creates(flags)) boundary(at, true);
   return fd;
+};
+const { fsyncSync } = fs;
+fs.fsyncSync = (fd) => {
+  const path = paths.get(fd);
+  const since = note('sync', { path });
+  fsyncSync(fd);
+  note('synced', { path, since });
 };
 const { ftruncateSync } = fs;
 fs.ftruncateSync = (fd, length = 0) => {

@@ -37,29 +37,32 @@ describe('the limit of a day', () => {
   const rows = (name: string, count: number): string =>
     Array.from({ length: count }, (_, at) => `${name} ${at + 1}\n`).join('');
 
-  it('holds on both days for a list from standard input that runs over midnight', async () => {
-    const { gate, open } = createGate('"who 7"');
+  // Its rows are reserved 25 at a time.
+  it.each([
+    [7, 30],
+    [27, 60],
+  ])('holds on both days for a list from standard input: row %i is sent at midnight', async (sent, most) => {
+    const { gate, open } = createGate(`"who ${sent}"`);
     const service = await startRowService({ gate });
     const machine = createMachine(service.url);
-    writeSettings(machine.env, { 'price.contact.email': 1, max_credits_per_day: 30 });
+    writeSettings(machine.env, { 'price.contact.email': 1, max_credits_per_day: most });
     const beforeMidnight = dayMs - (Date.now() % dayMs) - 600_000;
     const midnight = join(temporaryFolder(), 'midnight');
     const line = 'contact email --input - --concurrency 1 -q -o out.jsonl';
     const clock = { ...ahead(beforeMidnight), CLOCK_JUMP_AT: midnight, CLOCK_JUMP_MS: '1200000' };
     const ended = resultOf(machine.start(line, clock, rows('who', 200)));
-    await until(() => service.requests() === 7);
+    await until(() => service.requests() === sent);
     writeFileSync(midnight, '');
     open();
     expect(await ended).toMatchObject({ code: 5 });
-    // Seven were sent on the first day.
-    expect(service.charged.size).toBeLessThanOrEqual(7 + 30);
-    expect(service.charged.size).toBeGreaterThan(30);
+    expect(service.charged.size).toBeLessThanOrEqual(sent + most);
+    expect(service.charged.size).toBeGreaterThan(most);
     await machine.run(
       'contact email --input - -q -o other.jsonl',
       ahead(beforeMidnight + 1_200_000),
       rows('other', 200),
     );
-    expect(service.charged.size).toBe(7 + 30);
+    expect(service.charged.size).toBe(sent + most);
   });
 
   it('counts rows that were written down yesterday on the day on which they are sent', async () => {

@@ -1,10 +1,13 @@
+import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createMachine, type Machine, withoutLetters } from '../helpers/machine.ts';
-import { temporaryFolder } from '../helpers/run.ts';
+import { chunk, lastChunk, searchFrames, streamStart, wholeStream } from '../helpers/fault-server.ts';
+import { createMachine, type Machine, machineWith, withoutLetters } from '../helpers/machine.ts';
+import { resultOf, temporaryFolder, until } from '../helpers/run.ts';
 import { type CountingService, type Purchase, startCountingService } from '../soak/counting-service.ts';
 import { type Call, Disk, type Extent, readTrace, restore, snapshotOf } from './disk-trace.ts';
-import { runWith } from './faulty-run.ts';
+import { faultyWith, runWith } from './faulty-run.ts';
 
 /**
  * Tests the order of writes to the disk. A kill leaves everything that was written, synced or not; only a power cut shows a
@@ -182,19 +185,39 @@ function diskAt({ calls, initial }: Traced, at: number): Disk {
 
 describe('what has been written is on the disk when the run has ended', () => {
   it.each([
-    ['a workbook', [...search, '-o', 'a.xlsx'], /a\.xlsx$/],
-    ['a database', [...search, '-o', 'a.sqlite'], /a\.sqlite$/],
-    ['what an earlier search of the list has left out', search, /lists\/.*\.jsonl$/],
-    ['what a task of the list has left out', task, /lists\/.*\.jsonl$/],
-  ] as const)('%s', async (name, args, path) => {
+    ['a workbook', [...search, '-o', 'a.xlsx'], /a\.xlsx$/, 'synced'],
+    ['a database', [...search, '-o', 'a.sqlite'], /a\.sqlite$/, 'synced'],
+    // Its name comes last, and may be lost.
+    ['a summary', [...search, '--summary', 's.json'], /s\.json$/, 'named'],
+    ['what an earlier search of the list has left out', search, /lists\/.*\.jsonl$/, 'synced'],
+    ['what a task of the list has left out', task, /lists\/.*\.jsonl$/, 'synced'],
+  ] as const)('%s', async (name, args, path, extent) => {
     const run = await traced({ name, args, requests: 1 });
     const now = snapshotOf(run.home);
     const disk = diskAt(run, run.calls.length - 1);
-    const synced = disk.left('synced', () => true);
+    const synced = disk.left(extent, () => true);
     const files = [...now.keys()].filter((one) => path.test(one));
     expect(files).not.toEqual([]);
     expect(files.filter((one) => synced.get(one) !== now.get(one))).toEqual([]);
   });
+});
+
+it('leads that have arrived are on the disk while the search goes on', async () => {
+  const trace = join(temporaryFolder(), 'trace');
+  const [first = '', ...rest] = searchFrames([['{"name":"A"}'], ['{"name":"B"}']]);
+  let stream: Socket | undefined;
+  const machine = await machineWith((socket) => {
+    stream = socket;
+    socket.write(streamStart(first));
+  });
+  const child = machine.start('search company any --limit 2', faultyWith({ mode: 'count', trace }));
+  const ended = resultOf(child);
+  await until(() => stream !== undefined);
+  await until(() =>
+    readTrace(trace).some((one) => one.call === 'synced' && one.path.endsWith('/received.jsonl')),
+  );
+  stream?.end(Buffer.concat([chunk(rest.join('')), Buffer.from(lastChunk)]));
+  expect(await ended).toMatchObject({ code: 0 });
 });
 
 it('what a purchase without a record can cost is on the disk before it is sent', async () => {
@@ -203,6 +226,21 @@ it('what a purchase without a record can cost is on the disk before it is sent',
   const at = run.calls.findIndex((one) => one.call === 'send' && one.text.startsWith('POST '));
   const index = diskAt(run, at).left('synced', (path) => path.includes('/state/index/'));
   expect([...index.values()].join('')).toContain('"worst"');
+});
+
+it('a search whose last entry the disk did not confirm is resumed, and nothing more is bought', async () => {
+  // It found less than its limit.
+  const frames = searchFrames([['{"name":"A"}']], 'no_data_timeout');
+  const machineOf = () => machineWith((socket) => void socket.end(wholeStream(frames)));
+  const report = join(temporaryFolder(), 'report');
+  const args = ['search', 'company', 'any', '--limit', '9', '-o', 'a.jsonl'];
+  await runWith({ mode: 'count', on: 'journal.jsonl', report }, await machineOf(), args);
+  const { syncs } = JSON.parse(readFileSync(report, 'utf8'));
+  const machine = await machineOf();
+  const failed = await runWith({ mode: 'sync', at: syncs, on: 'journal.jsonl' }, machine, args);
+  expect(failed.stderr).toContain('is not recorded');
+  expect(await machine.run(args)).toMatchObject({ code: 0 });
+  expect(machine.requests).toHaveLength(1);
 });
 
 it('the name of a setting is on the disk when it is said to be set', async () => {

@@ -101,6 +101,37 @@ describe.runIf(process.platform === 'linux')('a run that wakes up without its lo
     },
   );
 
+  it('a look-up: its answer is neither stored nor printed', async () => {
+    const { gate, open } = createGate();
+    const service = await startRowService({ gate });
+    const machine = createMachine(service.url);
+    const first = machine.start('contact email who');
+    const firstEnd = resultOf(first);
+    await until(() => service.requests() === 1);
+    const wake = pause(machine, first);
+    const before = storedBy(machine);
+    open();
+    wake();
+    expect(await firstEnd).toMatchObject({ ...ending(75, 'another run took over'), stdout: '' });
+    expect(storedBy(machine)).toEqual(before);
+  });
+
+  it('a list: answers that have not come yet are the other’s, and are not waited for', async () => {
+    const { gate, open } = createGate('who 1');
+    const service = await startRowService({
+      gate: (body) => gate(body) ?? (body.includes('who 2') ? new Promise(() => {}) : undefined),
+    });
+    const machine = createMachine(service.url);
+    machine.write('in.csv', 'objective\nwho 1\nwho 2\n');
+    const first = machine.start('contact email --input in.csv -o out.csv --concurrency 2');
+    const firstEnd = resultOf(first);
+    await until(() => service.requests() === 2);
+    const wake = pause(machine, first);
+    open();
+    wake();
+    expect(await firstEnd).toMatchObject(ending(75, 'another run took over'));
+  });
+
   // What it writes then goes into a file of its own, which the other run has removed. The first write tries whether there is room.
   it.each([
     [4, 'rows are there'],

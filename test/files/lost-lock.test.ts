@@ -4,9 +4,10 @@ import { expect, it } from 'vitest';
 import { type HeldLock, LockLostError } from '../../src/files/folder-lock.ts';
 import { openLog, toCheckedLine } from '../../src/files/line-log.ts';
 import { writeAtomically } from '../../src/files/whole-file.ts';
+import { noLock } from '../helpers/journals.ts';
 import { temporaryFolder } from '../helpers/run.ts';
 
-/** What was stopped for so long that another process has taken over touches nothing that is the other's now. */
+/** What was stopped for so long that another process has taken over touches nothing that is the other's now. A disk that failed gets no more. */
 
 /** A lock that is lost when it is asked for the nth time; `meanwhile` is what the other process does. */
 function lostAt(nth: number, meanwhile: () => void): HeldLock {
@@ -54,6 +55,18 @@ it('a log that lines are added to', async () => {
   );
   log.append(line);
   expect(() => log.append(line)).toThrow(LockLostError);
+  await log.close();
+  expect(readFileSync(path, 'utf8')).toBe(line);
+});
+
+it('a log that the disk did not confirm: the next line could stand behind a hole', async () => {
+  const path = join(temporaryFolder(), 'rows.jsonl');
+  const log = await openLog(path, 'any', 'rows', noLock);
+  log.handle.datasync = () => Promise.reject(new Error('EIO'));
+  log.append(line);
+  await expect(log.sync()).rejects.toThrow('EIO');
+  expect(() => log.append(line)).toThrow('EIO');
+  await expect(log.sync()).rejects.toThrow('EIO');
   await log.close();
   expect(readFileSync(path, 'utf8')).toBe(line);
 });

@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { Disk, readTrace } from '../durability/disk-trace.ts';
+import { faultyWith } from '../durability/faulty-run.ts';
 import {
   errorAnswer,
   jsonAnswer,
@@ -214,6 +216,35 @@ describe('a file that appears while an agent writes one of this name', () => {
     expect(readFileSync(file, 'utf8')).toBe('of somebody else');
     expect(error).toMatchObject({ type: 'usage', message: expect.stringContaining('already exists') });
     expect(readdirSync(files)).toEqual([output]);
+  });
+});
+
+describe('what an agent is told is on the disk:', () => {
+  /** The answer of a tool, and the files that a power cut would leave. */
+  async function leftOf(env: Record<string, string>, tool: string, given: object) {
+    const [files, trace] = [temporaryFolder(), join(temporaryFolder(), 'trace')];
+    const traced = { ...env, ...faultyWith({ mode: 'count', trace }) };
+    // A client of the second version starts the server twice.
+    const { ask } = await startAgent({ version: 1, env: traced, args: ['--files', files] });
+    const answer = await ask(tool, given);
+    const disk = new Disk(new Map());
+    for (const [nth, call] of readTrace(trace).entries()) disk.take(call, nth);
+    return { answer, left: disk.left('synced', () => true) };
+  }
+
+  it('a file that was written', async () => {
+    const fetched = page([someEntities[0] ?? ''], 0, 500, ['done', 1]);
+    const { env } = await serving((socket) => void socket.write(fetched));
+    const asked = { leads_search_id: taskId, output: 'leads.csv' };
+    const { answer, left } = await leftOf(env, 'task_fetch', asked);
+    expect(left.get(answer.output)).toBe(readFileSync(answer.output, 'latin1'));
+  });
+
+  it('a task whose leads count for a list', async () => {
+    const { env } = await startLedger({});
+    const { answer, left } = await leftOf(env, 'task_create', { ...fintech, limit: 2, only_new: true });
+    const lists = [...left].flatMap(([path, text]) => (path.includes('/lists/') ? [text] : []));
+    expect(lists.join('')).toContain(`"${answer.leads_search_id}"`);
   });
 });
 

@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { dayOf, usedToday } from '../../src/operations/day-limit.ts';
+import type { Buyer } from '../../src/operations/buyer.ts';
+import { dayOf, extendRowLimit, refused, usedToday } from '../../src/operations/day-limit.ts';
 import { type Cost, entry, type Intent, type JournalEntry } from '../../src/operations/journal/entries.ts';
 import { folderOf } from '../../src/operations/journal/folders.ts';
 import { costOnly, createJournal } from '../../src/operations/journal/journal.ts';
@@ -10,6 +11,7 @@ import { openIndex } from '../../src/operations/journal/operation-index.ts';
 import { openStoredRows } from '../../src/operations/journal/stored-rows.ts';
 import { withDigests } from '../../src/operations/order-digests.ts';
 import type { Prices } from '../../src/operations/prices.ts';
+import { createSpending } from '../../src/operations/spending.ts';
 import { intentOf, noLock } from '../helpers/journals.ts';
 import { temporaryFolder } from '../helpers/run.ts';
 import { keepingIn } from '../helpers/stored.ts';
@@ -316,4 +318,18 @@ describe('what counts for the day', () => {
       expect(dayOf(new Date(time), { minutesFromUtc: () => minutes })).toBe(date);
     },
   );
+});
+
+it('is not extended for a list where another process has reserved the rest meanwhile', async () => {
+  const context = { ...keepingIn(temporaryFolder(), () => now), zone: { minutesFromUtc: () => 0 } };
+  const connection = { origin: 'https://x.example', settings: { max_credits_per_day: 100, [email]: 2 } };
+  const limit = createSpending(50, 'max_credits_per_day');
+  const extend = (reserve: (cost: Cost) => Promise<void>) =>
+    extendRowLimit({ connection, context } as unknown as Buyer, limit, of(2), reserve);
+  const error = refused('only 0 are left', 'over_limit', { is: 'no_credits', worst: 2, left: 0 });
+  expect(await extend(() => Promise.reject(error))).toBe(false);
+  expect(limit.limit).toBe(50);
+  await expect(extend(() => Promise.reject(new Error('full')))).rejects.toThrow('full');
+  expect(await extend(async () => {})).toBe(true);
+  expect(limit.limit).toBe(100);
 });

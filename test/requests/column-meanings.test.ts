@@ -20,11 +20,11 @@ it.each<[Meaning, string]>([
   ['title', 'Title|Job Title|job-title|Position|Role|Funktion|Poste|Intitulé du poste|Cargo|Puesto'],
   [
     'company',
-    'Company|company_name|Account Name|Organization|Organisation Name|Account|Employer|Firma|Firmenname|Unternehmen|Société|Raison sociale|Nom de l’entreprise|Entreprise|Empresa|Compañía|Razón social|Associated Company|Primary Company|Associated Company (Primary)|person_institution|Institution|University|Azienda|会社名|Verbundenes Unternehmen|Related Company|Associated Company Name|Kunde|Kundenname|Auftraggeber|Client|Customer Name|Cliente',
+    'Company|company_name|Account Name|Organization|Org Name|Organisatie|Organisation Name|Account|Employer|Firma|Firmenname|Unternehmen|Société|Raison sociale|Nom de l’entreprise|Entreprise|Empresa|Compañía|Razón social|Associated Company|Primary Company|Associated Company (Primary)|person_institution|Institution|University|Azienda|会社名|Verbundenes Unternehmen|Related Company|Associated Company Name|Kunde|Kundenname|Auftraggeber|Client|Customer Name|Cliente',
   ],
   [
     'website',
-    'Website|Website URL|Company Domain|domain|Web page|Company Website|Webseite|Homepage|Site web|Página web|Sitio Web|URL|links.website',
+    'Website|Website URL|Company Domain|domain|Web page|Company Website|Org Website|officialUrl|Webseite|Homepage|Site web|Página web|Sitio Web|URL|links.website',
   ],
   ['profile', 'LinkedIn|linkedin_url|Person Linkedin Url|LinkedIn-Profil|links.linkedin_url'],
   ['city', 'City|Mailing City|Company City|HQ Location|Ort|Stadt|Ville|Ciudad|Población'],
@@ -32,7 +32,7 @@ it.each<[Meaning, string]>([
   ['handle', 'Handle|username|Screen name|Benutzername'],
   ['repository', 'Repository|repo|full_name'],
   ['email', 'Email|Email Address|Email 1|E-mail|E-mail 1 - Value|Contact Email|Correo electrónico'],
-  ['phone', 'Phone|Phone Number|Mobile|Portable|Person Phone|Telefon'],
+  ['phone', 'Phone|Phone Number|Mobile|Portable|Person Phone|Telefon|Telefone'],
   ['text', 'objective|query|entity_context'],
 ])('the table knows the columns of a %s', (meaning, columns) => {
   const all = columns.split('|');

@@ -10,6 +10,10 @@ import { live, type Told } from './story.ts';
 
 beforeAll(simulate);
 
+/** Every change at which a run can be stopped, in place of some of them. */
+const exhaustive = process.env.LEADPIPE_EXHAUSTIVE === '1';
+const step = exhaustive ? 1 : 4;
+
 /** Faults that random runs have found, as short tests. */
 it('rows that another operation of a named run has bought are added to a file once', async () => {
   const service = await startCountingService(false);
@@ -50,15 +54,14 @@ it('a search that is completed from what is stored adds its rows once, wherever 
   const { results: undisturbed, rows: whole } = await live();
   expect(whole.split('\n').length).toBe(5);
   const firsts: number[] = [];
-  for (let at = undisturbed[0]?.changes ?? 0; ; at--) {
+  for (let at = undisturbed[0]?.changes ?? 0; ; at -= exhaustive ? 1 : 2) {
     const { results, purchases } = await live(at);
     if (purchases === 1 && results[0]?.rows === old) firsts.push(at);
     // Before that, its rest has to be bought.
     else if (firsts.length > 0) break;
   }
-  // Each of the two with every second change.
   for (const [nth, first] of [firsts.at(-1) ?? 0, firsts[0] ?? 0].entries()) {
-    for (let at = 1 + nth; ; at += 2) {
+    for (let at = 1 + (exhaustive ? 0 : 2 * nth); ; at += step) {
       const { results, rows, purchases } = await live(first, at);
       // Behind its end the same command is a new purchase.
       if (results[1]?.code !== null || purchases > 1) break;
@@ -69,7 +72,7 @@ it('a search that is completed from what is stored adds its rows once, wherever 
 
 it('a list resumes its own operation, even if a newer one of the same file was killed before it sent anything', async () => {
   const service = await startCountingService(false);
-  for (let killAt = 1; ; killAt++) {
+  for (let killAt = 1; ; killAt += exhaustive ? 1 : 2) {
     const { env, pathOf, write } = createMachine(service.url);
     // The second row can't be sent, so that the list is never complete.
     write('ours.jsonl', '{"objective":"Ada"}\n{"objective":""}\n');
@@ -127,7 +130,7 @@ it('a row whose answer was lost before the service had no room is sent again wit
 
 it('a run that wakes up after another one has taken over its output buys nothing, wherever it slept', async () => {
   const service = await startCountingService(false);
-  for (let sleepAt = 1, isOver = false; !isOver; sleepAt++) {
+  for (let sleepAt = 1, isOver = false; !isOver; sleepAt += step) {
     const { env, pathOf, read, write } = createMachine(service.url);
     // The last row can't be sent, so that the list is never complete.
     write('list.jsonl', '{"objective":"Ada"}\n{"objective":"Grace"}\n{"objective":""}\n');
@@ -149,7 +152,7 @@ it('a run that wakes up after another one has taken over its output buys nothing
 it('a run without an answer that wakes up after another one has taken over says so, wherever it slept', async () => {
   const service = await startCountingService(false);
   // Before that, nothing of the output is touched.
-  for (let sleepAt = 40, isOver = false; !isOver; sleepAt++) {
+  for (let sleepAt = 40, isOver = false; !isOver; sleepAt += step) {
     const { env, pathOf, write } = createMachine(service.url);
     write('list.jsonl', `${JSON.stringify({ objective: 'x'.repeat(4001) })}\n`);
     // This file stays, and the rows stay in the .part.
@@ -180,7 +183,7 @@ it('a disk that fails where all rows are in the file already is an error of that
 
 it('rows that were to be sent when the disk failed count for the day, since the next run sends them', async () => {
   const service = await startCountingService(false);
-  for (let at = 1, isOver = false; !isOver; at++) {
+  for (let at = 1, isOver = false; !isOver; at += step) {
     const { env, pathOf } = createMachine(service.url);
     writeSettings(env, { max_credits_per_day: 6, 'price.contact.email': 1 });
     const args = ['contact', 'email', '--input', '-', '--concurrency', '3', '-o', pathOf('out.jsonl')];

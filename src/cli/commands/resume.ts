@@ -5,14 +5,12 @@ import { LeadpipeError, notResumable, UsageError } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
 import { isSameFile, statOrNothing } from '../../files/target.ts';
 import type { Buyer } from '../../operations/buyer.ts';
-import { findNamed } from '../../operations/earlier.ts';
 import { createReader, type Reader } from '../../operations/journal/operation-index.ts';
 import { isTask, kindOf, rowsOf } from '../../operations/kinds/kinds.ts';
 import type { RowRequest } from '../../operations/kinds/layouts.ts';
 import { readKnown, readUnfinished, toDamageLine } from '../../operations/known-operations.ts';
 import type { Operation } from '../../operations/operation.ts';
 import { readHistoryRecord } from '../../operations/report/history.ts';
-import type { Order } from '../../operations/run.ts';
 import type { AskOptions } from '../ask.ts';
 import { defineCommand } from '../command.ts';
 import { withConnection } from '../connect.ts';
@@ -22,7 +20,7 @@ import { toHint } from '../messages/hints.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { toId } from '../options/option-builders.ts';
 import { fileOf, type RecordOptions, toFormat } from '../options/record-options.ts';
-import { firstOption, type RowsOptions, retryUnknownOption } from '../options/rows-options.ts';
+import { firstOption, listTerms, type RowsOptions, retryUnknownOption } from '../options/rows-options.ts';
 import {
   type ConnectionOptions,
   createMaxCreditsOption,
@@ -30,7 +28,7 @@ import {
 } from '../options/shared-options.ts';
 import { type FollowOptions, toReadTerms, waitingOptions } from '../options/task-options.ts';
 import { fromTerms, toBuyer, toTerms } from '../records/orders.ts';
-import type { Shown } from '../run-and-show.ts';
+import type { Resumes } from '../run-and-show.ts';
 import { buySearch } from './search.ts';
 import { readAndReport } from './task/read-and-report.ts';
 
@@ -41,8 +39,6 @@ interface ResumeOptions
     Pick<PaidOptions, 'maxCredits'>,
     Pick<RowsOptions, 'first' | 'retryUnknown'>,
     AskOptions {}
-
-type Resumed = Pick<Shown, 'earlier' | 'reader'>;
 
 export const createCommand = defineCommand({
   name: 'resume',
@@ -83,7 +79,7 @@ async function runResume(context: Context, given: string | undefined, options: R
   // A search with an unknown outcome may have more stored leads than its journal counts.
   const mayResume = operation.resumes !== 'no' || (operation.isSearch && operation.isInDoubt);
   if (!mayResume) throw await toUnresumable(operation);
-  await resume(context, operation, options, reader);
+  await resume(context, options, { operation, reader });
 }
 
 /** Resumes the latest unfinished operation that can be resumed, and names the later ones. */
@@ -93,7 +89,7 @@ async function resumeLatest(context: Context, options: ResumeOptions, reader: Re
   for await (const operation of findUnfinished(context, options, reader)) {
     if (left !== undefined) warn(toDamageLine(left.with({ hint: toHint(left) })));
     try {
-      return await resume(context, operation, options, reader);
+      return await resume(context, options, { operation, reader });
     } catch (error) {
       if (!(error instanceof LeadpipeError) || error.details.type !== notResumable) throw error;
       left = error.with({ operationId: operation.operationId });
@@ -171,13 +167,9 @@ async function toUnresumable(operation: Operation): Promise<LeadpipeError> {
 }
 
 /** Resumes an operation from its stored state. Throws UsageError, before anything is bought, if that is not possible. */
-async function resume(
-  context: Context,
-  operation: Operation,
-  given: ResumeOptions,
-  reader: Reader,
-): Promise<void> {
-  const { intent, operationId } = operation;
+async function resume(context: Context, given: ResumeOptions, resumes: Resumes): Promise<void> {
+  const { operation } = resumes;
+  const { intent } = operation;
   const isSameOutput = await isOutputOf(operation, given);
   // Use the output options of the run that started it.
   const records = isSameOutput ? fromTerms(operation.terms) : {};
@@ -189,12 +181,7 @@ async function resume(
     history: true,
     ...(maxCredits === undefined ? {} : { maxCredits }),
   };
-  const facts = { is: 'resume_elsewhere', operationId } as const;
-  const shown = (order: Order): Resumed => ({
-    reader,
-    earlier: (buyer, known) => findNamed(buyer, order, operation, facts, known),
-  });
-  if (rowsOf(intent.command) !== undefined) return await resumeList(context, operation, options, shown);
+  if (rowsOf(intent.command) !== undefined) return await resumeList(context, options, resumes);
   if (given.first !== undefined) throw new UsageError('--first is for a list (--input)');
   await withConnection(context, options, async (connection) => {
     const { settings } = connection;
@@ -211,7 +198,7 @@ async function resume(
     if (operation.isSearch) {
       const body = JSON.parse(intent.requested ?? intent.body ?? '{}');
       const order = { ...common, kind: 'search', body } as const;
-      await buySearch(context, options, buyer, order, shown(order));
+      await buySearch(context, options, buyer, order, resumes);
       return;
     }
     const read = toReadTerms(options, settings);
@@ -224,7 +211,7 @@ async function resume(
             read,
           } as const)
         : ({ ...common, kind: 'task run', body: JSON.parse(intent.body), read } as const);
-    await readAndReport(context, options, buyer, order, shown(order));
+    await readAndReport(context, options, buyer, order, resumes);
   });
 }
 
@@ -261,12 +248,11 @@ function routeOf(
 
 async function resumeList(
   context: Context,
-  { intent, operationId, terms }: Operation,
   given: ResumeOptions & { readonly history: boolean },
-  shown: (order: Order) => Resumed,
+  resumes: Resumes,
 ): Promise<void> {
-  const { input, inputFormat, sheet, table, headerRow, into, onlyMissing, run, shard } =
-    terms.options as Partial<RowsOptions>;
+  const { intent, operationId, terms } = resumes.operation;
+  const { input, run } = terms.options as Partial<RowsOptions>;
   const request: RowRequest = JSON.parse(intent.row_request ?? '{}');
   if (input === undefined || input === '-') {
     throw new UsageError(
@@ -276,18 +262,8 @@ async function resumeList(
         : 'Run the same command again with the same rows. Rows that are already bought are not bought again.',
     );
   }
-  const stored = {
-    template: request.template,
-    inputFormat,
-    sheet,
-    table,
-    headerRow,
-    into,
-    onlyMissing,
-    run,
-    shard,
-  };
-  const known = Object.fromEntries(Object.entries(stored).filter(([, value]) => value != null));
+  const stored = [['template', request.template], ...listTerms.map((name) => [name, terms.options[name]])];
+  const known = Object.fromEntries(stored.filter(([, value]) => value != null));
   if ((await statOrNothing(input)) === undefined) {
     throw new UsageError(
       `the input of ${operationId} is no longer there: ${input}; nothing was bought`,
@@ -295,5 +271,5 @@ async function resumeList(
     ).with({ type: notResumable });
   }
   const { buyList } = await import('../records/buy-list.ts');
-  await buyList(context, { ...given, input: resolve(input), ...known }, request, shown);
+  await buyList(context, { ...given, input: resolve(input), ...known }, request, resumes);
 }

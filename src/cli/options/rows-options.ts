@@ -109,6 +109,18 @@ export function createRowsOptions(into?: string): readonly Option[] {
   ]);
 }
 
+/** The options that a later run of a list needs, to read the same rows and to print them in the same form. */
+export const listTerms = [
+  'inputFormat',
+  'sheet',
+  'table',
+  'headerRow',
+  'into',
+  'onlyMissing',
+  'run',
+  'shard',
+] as const satisfies readonly (keyof RowsOptions)[];
+
 /** Where the texts to send come from. */
 export type Source = { readonly input: string } | { readonly argument: string };
 

@@ -5,7 +5,7 @@ import type { Context } from '../../context.ts';
 import { limits } from '../../contract/limits.ts';
 import type { CreateTaskRequest, EntityType } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
-import type { Order } from '../../operations/run.ts';
+import type { Order } from '../../operations/order.ts';
 import { checkTaskEntityType, contactFieldsIn, toCreateTaskRequest } from '../../requests/entity-search.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { inputNames, readList, readTextArgument } from './inputs.ts';

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { defaults } from '../../config/defaults.ts';
+import { defaults, toPollTimes } from '../../config/defaults.ts';
 import type { Settings } from '../../config/settings.ts';
 import { limits } from '../../contract/limits.ts';
 import type { ReadTerms } from '../../operations/order.ts';
@@ -77,10 +77,7 @@ export function toReadTerms(
   return {
     num,
     positions: positions === true,
-    poll: {
-      firstMs: 1000 * (pollInterval ?? settings['poll.interval'] ?? defaults['poll.interval']),
-      maxMs: 1000 * (settings['poll.max'] ?? defaults['poll.max']),
-    },
+    poll: toPollTimes(pollInterval === undefined ? settings : { ...settings, 'poll.interval': pollInterval }),
     timeoutMs: waitTimeout === undefined ? undefined : waitTimeout * 1000,
   };
 }

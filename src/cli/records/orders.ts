@@ -5,7 +5,7 @@ import { LocalIoError } from '../../errors.ts';
 import type { Buyer } from '../../operations/buyer.ts';
 import type { BodyOf, PaidKind } from '../../operations/kinds/kinds.ts';
 import type { OutputTerms } from '../../operations/operation.ts';
-import type { Order } from '../../operations/run.ts';
+import type { Order } from '../../operations/order.ts';
 import { toSpending } from '../../operations/spending.ts';
 import type { Format } from '../../output/writer.ts';
 import { createNotes } from '../messages/status-line.ts';

@@ -2,7 +2,7 @@ import { realpath } from 'node:fs/promises';
 import { sep } from 'node:path';
 import { toZonedTime, type Zone } from '../../clock.ts';
 import { headersOf } from '../../columns/columns.ts';
-import type { Layout, LayoutOf, TableColumn } from '../../columns/layout.ts';
+import type { Layout, Printed, TableColumn } from '../../columns/layout.ts';
 import { readProfile } from '../../config/settings.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
@@ -27,12 +27,9 @@ import {
   toNames,
 } from '../options/record-options.ts';
 import type { ReportOptions } from '../options/shared-options.ts';
-import { checkColumns, toNoSuchColumnWarning } from './chosen-columns.ts';
 
-/** What a command prints, rows or one answer, and its layout without --columns. */
-export interface Printed {
-  readonly shape: 'list' | 'single';
-  readonly layout: Layout | LayoutOf;
+/** What a command prints; its layout is that without --columns. */
+export interface PrintedOutput extends Printed {
   /** The settings, which may set a format; by default those of the profile in use. */
   readonly settings?: { readonly format?: Format };
   /** The delimiter and byte order mark of a CSV file, if the options don't set them. */
@@ -52,10 +49,13 @@ type OutputOptions = RecordOptions & ReportOptions;
 export async function withOutput<T>(
   context: Context,
   options: OutputOptions,
-  printed: Printed,
+  printed: PrintedOutput,
   work: (output: Delivery) => Promise<T>,
 ): Promise<T> {
-  await checkColumns(options, printed.layout);
+  if (options.columns !== undefined) {
+    const { checkColumns } = await import('./chosen-columns.ts');
+    await checkColumns(options, printed.layout);
+  }
   const output = await openOutput(context, options, printed);
   try {
     const result = await work(output);
@@ -70,7 +70,7 @@ export async function withOutput<T>(
 export async function openOutput(
   context: Context,
   options: OutputOptions,
-  printed: Printed,
+  printed: PrintedOutput,
   announce: (file: string) => Promise<void> = async () => {},
 ): Promise<Delivery> {
   const settings = printed.settings ?? (await readProfile(context, undefined)).settings;
@@ -88,7 +88,10 @@ export async function openOutput(
     const formatNote = toFormatNote(options, plan.format);
     if (target !== undefined && formatNote !== undefined) say(formatNote);
     if (guardedCells > 0) say(toGuardedNote(guardedCells));
-    if (unfound.length > 0) warn(toNoSuchColumnWarning(options, unfound, headers, printed.operationId));
+    if (unfound.length > 0) {
+      const { toNoSuchColumnWarning } = await import('./chosen-columns.ts');
+      warn(toNoSuchColumnWarning(options, unfound, headers, printed.operationId));
+    }
     return target;
   }
 
@@ -107,7 +110,7 @@ export async function openOutput(
 function toOutputPlan(
   context: Context,
   options: OutputOptions,
-  { csv, isNew = false, layout, shape }: Printed,
+  { csv, isNew = false, layout, shape }: PrintedOutput,
   preferred: Format | undefined,
 ): OutputPlan {
   const file = fileOf(options);
@@ -186,7 +189,7 @@ function onScreen(context: Context, options: OutputOptions, opened: Delivery, fo
 export async function printRecords(
   context: Context,
   options: OutputOptions,
-  { layout, ...printed }: Printed & { readonly layout: Layout },
+  { layout, ...printed }: PrintedOutput & { readonly layout: Layout },
   records: readonly object[],
 ): Promise<void> {
   const known = { ...layout, members: headersOf(layout) };

@@ -3,12 +3,14 @@ import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { nameIn } from '../../files/reading.ts';
 import { withoutGuards } from '../../files/table-records.ts';
+import { isRegularFile } from '../../files/target.ts';
+import { behind } from '../../files/text-begin.ts';
 import { type JsonText, JsonView, objectMembers, objectOf } from '../../json/text.ts';
 import type { ListOf } from '../../operations/kinds/layouts.ts';
 import type { RowSource } from '../../operations/kinds/list-rows.ts';
 import { listed } from '../../requests/closed-list.ts';
 import { isColumnName, isKnownColumn } from '../../requests/column-meanings.ts';
-import { bytesOf, isRegularFile } from '../../requests/file-bytes.ts';
+import { bytesOf } from '../../requests/file-bytes.ts';
 import { type ToRowText, toIdentityTemplate, unusedIn } from '../../requests/row-texts.ts';
 import { type Input, type InputRow, openInput } from '../../requests/rows.ts';
 import {
@@ -161,8 +163,7 @@ function replaying(rows: AsyncIterator<InputRow>): Pick<RowSource, 'look' | 'tak
     async *take() {
       const first = held;
       held = [];
-      yield* first;
-      yield* { [Symbol.asyncIterator]: () => rows };
+      yield* behind(first, rows);
     },
   };
 }
@@ -225,7 +226,7 @@ function toFirstRows(input: OpenedRows, list: Example): string {
   const { columns, head, isOneColumn, rawHeaders } = input;
   const names = namesIn(input);
   if (columns === undefined || rawHeaders === undefined) {
-    return `${toListed(input)} For example: ${toTemplateOption(names, list)}`;
+    return `${toListed(input)} For example: ${toTemplateOption(pathsOf(input), list)}`;
   }
   const cells = head.map(({ record }) => names.map((name) => textAt(new JsonView(record ?? '{}'), name)));
   // With --header-row 0, there is no header row.

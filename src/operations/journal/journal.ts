@@ -1,6 +1,7 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { StoreContext } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { lockFolder } from '../../files/folder-lock.ts';
 import { notStored, openLog } from '../../files/line-log.ts';
@@ -15,7 +16,7 @@ import {
   spareFile,
   toUnknownOperation,
 } from './journal-file.ts';
-import { type Admit, addRecordedToIndex, addToIndex, type IndexContext } from './operation-index.ts';
+import { type Admit, addRecordedToIndex, addToIndex } from './operation-index.ts';
 
 /** Also the lock of the operation's folder: this process stores and sends only while it has the lock. */
 export type Journal = Awaited<ReturnType<typeof openLocked>>['journal'];
@@ -42,7 +43,7 @@ const spareSize = 8192;
  * it is as the caller has read it (`known`).
  */
 async function openLocked(
-  context: IndexContext,
+  context: StoreContext,
   operationId: string,
   which: 'new' | 'there',
   known?: ReadJournal,
@@ -177,7 +178,7 @@ function removeSpare(path: string): void {
 }
 
 /** Makes the journal of a new operation. Throws LocalIoError. */
-export async function createJournal(context: IndexContext, operationId: string): Promise<Journal> {
+export async function createJournal(context: StoreContext, operationId: string): Promise<Journal> {
   return (await openLocked(context, operationId, 'new')).journal;
 }
 
@@ -186,7 +187,7 @@ export async function createJournal(context: IndexContext, operationId: string):
  * while another one works on it; `not_found` when there is no such operation; ConfigurationError for a damaged one, LocalIoError.
  */
 export async function openJournal(
-  context: IndexContext,
+  context: StoreContext,
   operationId: string,
   known?: ReadJournal,
 ): Promise<{ readonly journal: Journal; readonly entries: Entries }> {

@@ -2,7 +2,7 @@ import { constants, readdirSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import type { Context } from '../../context.ts';
+import type { StoreContext } from '../../context.ts';
 import { codeOf } from '../../files/error-code.ts';
 import { type HeldLock, isLocked, LockLostError, withFolderLock } from '../../files/folder-lock.ts';
 import { fromCheckedLine, toCheckedLine } from '../../files/line-log.ts';
@@ -16,8 +16,6 @@ import { createJournals, type Journals, journalFile, spareFile } from './journal
 export type IndexKey = 'op' | 'like' | 'same' | 'output' | 'run' | 'key' | 'task';
 
 export type OperationIndex = ReturnType<typeof toIndex>;
-
-export type IndexContext = Pick<Context, 'clock' | 'directories' | 'pid' | 'random'>;
 
 /** Throws if the purchase of this line must not begin. No other purchase begins meanwhile. */
 export type Admit = (index: OperationIndex, line: IndexLine) => Promise<void>;
@@ -39,7 +37,7 @@ export interface Reader {
 
 /** `journals` is the cache to use. `mayStore`: whether to store an index that had to be rebuilt. */
 export function createReader(
-  context: IndexContext,
+  context: StoreContext,
   journals: Journals = createJournals(context.directories.state),
   mayStore = true,
 ): Reader {
@@ -53,7 +51,7 @@ export function createReader(
  * LocalIoError where the journals can't be read.
  */
 export async function openIndex(
-  context: IndexContext,
+  context: StoreContext,
   journals: Journals = createJournals(context.directories.state),
 ): Promise<OperationIndex> {
   const stored = await readWhole(journals);
@@ -72,7 +70,7 @@ async function readIndex(journals: Journals): Promise<OperationIndex> {
  * resolves. Returns its number. `check` gets the index first, under its lock. Throws what `check` and the file system throw.
  */
 export async function addToIndex(
-  context: IndexContext,
+  context: StoreContext,
   line: IndexLine,
   journalSize: number,
   check: ((index: OperationIndex) => Promise<void>) | undefined,
@@ -80,7 +78,7 @@ export async function addToIndex(
   const { state } = context.directories;
   return await changing(context, async (lock) => {
     const known =
-      (check ? undefined : await readEnd(state)) ?? (await readOrMake(createJournals(state), lock));
+      (check ? undefined : await readStored(state, 'end')) ?? (await readOrMake(createJournals(state), lock));
     await check?.(toIndex(known));
     const number = known.number + 1;
     await addBehind(state, known, [{ number, size: journalSize, value: line }], lock, true);
@@ -90,13 +88,13 @@ export async function addToIndex(
 
 /** Adds lines of entries that the journal has. A power cut may lose them, which is noticed when the index is read. */
 export async function addRecordedToIndex(
-  context: IndexContext,
+  context: StoreContext,
   lines: readonly IndexLine[],
   journalSize: number,
 ): Promise<void> {
   const { state } = context.directories;
   await changing(context, async (lock) => {
-    const known = (await readEnd(state)) ?? (await readOrMake(createJournals(state), lock));
+    const known = (await readStored(state, 'end')) ?? (await readOrMake(createJournals(state), lock));
     const { number } = known;
     const placed = lines.map((value) => ({ number, size: journalSize, value }));
     await addBehind(state, known, placed, lock, false);
@@ -104,7 +102,7 @@ export async function addRecordedToIndex(
 }
 
 export async function filterIndex(
-  context: IndexContext,
+  context: StoreContext,
   keeps: (operationId: string) => boolean,
 ): Promise<void> {
   const { state } = context.directories;
@@ -117,7 +115,7 @@ export async function filterIndex(
   });
 }
 
-async function changing<T>(context: IndexContext, change: (lock: HeldLock) => Promise<T>): Promise<T> {
+async function changing<T>(context: StoreContext, change: (lock: HeldLock) => Promise<T>): Promise<T> {
   const folder = dirname(fileOfIndex(context.directories.state));
   return await withFolderLock(folder, context, what, change);
 }
@@ -137,11 +135,6 @@ async function readWhole(journals: Journals): Promise<Stored | undefined> {
   const names = namesOfOperations(journals.stateDir);
   const stored = await readStored(journals.stateDir, 'all');
   return stored === undefined || (await isBehind(journals, stored.bytes, names)) ? undefined : stored;
-}
-
-/** Reads only the last lines, so that adding a line takes the same time for an index of any length. */
-async function readEnd(stateDir: string): Promise<Stored | undefined> {
-  return await readStored(stateDir, 'end');
 }
 
 /** Adds lines after the last complete one. */
@@ -185,7 +178,10 @@ interface Stored {
   readonly number: number;
 }
 
-/** Undefined if there is no index, or if the part that was read is damaged. */
+/**
+ * Undefined if there is no index, or if the part that was read is damaged. `end`: only the last lines, so that adding a line takes the same time for an
+ * index of any length.
+ */
 async function readStored(stateDir: string, part: 'all' | 'end'): Promise<Stored | undefined> {
   const flags = constants.O_RDONLY | noFollow;
   const handle = await open(fileOfIndex(stateDir), flags).catch(() => undefined);

@@ -103,6 +103,11 @@ export async function* readReceived(
   return { ino, mtimeMs, size, end: Math.min(end, size) };
 }
 
+/** For a stored record that can't be read, where the rest would look complete without it. */
+export function throwDamaged(line: number, path: string): never {
+  throw new ConfigurationError(`line ${line} of ${path} is damaged`, { is: 'damaged_leads' });
+}
+
 function toRecord({ member, text }: LineContent): ReceivedRecord | undefined {
   for (const [state, [plain, escaped]] of Object.entries(members)) {
     const isNew = state === 'delivered';

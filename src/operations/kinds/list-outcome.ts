@@ -7,7 +7,7 @@ import { nothing } from '../prices.ts';
 import { countOf, plural } from '../wording.ts';
 import { type AnswerKind, chargedFor, failureOf, foundIn, kinds } from './kinds.ts';
 import type { ListRows } from './list-rows.ts';
-import type { RowOutcome } from './row-outcome.ts';
+import type { RowOutcome } from './row-parts.ts';
 
 /** The end of a row. Without an outcome where nothing is bought for it. */
 export interface RowResult {

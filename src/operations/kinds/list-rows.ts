@@ -6,7 +6,7 @@ import { type KnownRows, openRowsOfOther, toRowId } from '../journal/stored-rows
 import type { Operation } from '../operation.ts';
 import type { Cost } from '../prices.ts';
 import { type AnswerKind, type BodyOf, toRequest } from './kinds.ts';
-import type { RowOutcome } from './row-outcome.ts';
+import type { RowOutcome } from './row-parts.ts';
 
 export interface RowSource {
   /** Whether they can be read several times, and so be counted before anything is sent. */

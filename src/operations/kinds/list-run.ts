@@ -1,4 +1,4 @@
-import { type Charged, LeadpipeError } from '../../errors.ts';
+import { type Charged, isUncharged } from '../../errors.ts';
 import type { Place } from '../../files/reading.ts';
 import { JsonView, stringOf } from '../../json/text.ts';
 import { dayOf, extendRowLimit } from '../day-limit.ts';
@@ -263,7 +263,7 @@ async function buyWithinLimit(work: Work, row: SendableRow, known: Known | undef
     charged = result.charged;
     return result;
   } catch (error) {
-    if (error instanceof LeadpipeError && error.details.charged === 'no') charged = 'no';
+    if (isUncharged(error)) charged = 'no';
     throw error;
   } finally {
     countCost(work, charged);

@@ -1,7 +1,8 @@
 import { dayMs } from '../../clock.ts';
+import type { StoreContext } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { createJournals } from '../journal/journal-file.ts';
-import type { IndexContext } from '../journal/operation-index.ts';
+
 import { addPast, type PastPurchase } from '../journal/past.ts';
 import { keptDays } from '../journal/retention.ts';
 import { readOperation } from '../known-operations.ts';
@@ -12,9 +13,9 @@ import { isPurchase, readHistoryRecord } from './history.ts';
  * if there were purchases on 30 later days, so that a wrong clock removes nothing. Throws LocalIoError.
  */
 export async function rememberCosts(
-  context: IndexContext,
+  context: StoreContext,
   operationIds: readonly string[],
-  byDays = false,
+  byDays: boolean,
 ): Promise<void> {
   const added: PastPurchase[] = [];
   for (const op of operationIds) {
@@ -30,7 +31,7 @@ export async function rememberCosts(
 }
 
 /** Undefined for an operation that is not a purchase, or can't be read. */
-async function readPastPurchase(context: IndexContext, op: string): Promise<PastPurchase | undefined> {
+async function readPastPurchase(context: StoreContext, op: string): Promise<PastPurchase | undefined> {
   const operation = await readOperation(createJournals(context.directories.state), op).catch(
     (error: unknown) => {
       if (!(error instanceof LeadpipeError)) throw error;

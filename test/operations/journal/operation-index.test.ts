@@ -1,10 +1,15 @@
 import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { lockFolder } from '../../../src/files/folder-lock.ts';
+import { LockLostError, lockFolder } from '../../../src/files/folder-lock.ts';
 import { entry } from '../../../src/operations/journal/entries.ts';
 import { createJournal, openJournal } from '../../../src/operations/journal/journal.ts';
-import { createReader, filterIndex, openIndex } from '../../../src/operations/journal/operation-index.ts';
+import {
+  addToIndex,
+  createReader,
+  filterIndex,
+  openIndex,
+} from '../../../src/operations/journal/operation-index.ts';
 import { readUnfinished } from '../../../src/operations/known-operations.ts';
 import { withDigests } from '../../../src/operations/order-digests.ts';
 import { intentOf } from '../../helpers/journals.ts';
@@ -236,6 +241,18 @@ describe('the index of operations', () => {
     await begin('op_d', '2026-06-04T00:00:00Z');
     expect(await begun()).toEqual(['op_a', 'op_b', 'op_c', 'op_d']);
     expect(readFileSync(file, 'utf8')).not.toContain('{"sha256":"12{');
+  });
+
+  it('is left as it is by a process that has lost its lock', async () => {
+    await three();
+    const before = readFileSync(file, 'utf8');
+    const takeOver = async (): Promise<void> => {
+      rmSync(join(state, 'index', 'lock'), { recursive: true });
+      appendFileSync(file, 'of the other\n');
+    };
+    const adding = addToIndex(keepingIn(state), { is: 'created', op: 'op_c', task: 't' }, 0, takeOver);
+    await expect(adding).rejects.toThrow(LockLostError);
+    expect(readFileSync(file, 'utf8')).toBe(`${before}of the other\n`);
   });
 
   it('loses nothing where several begin at once', async () => {

@@ -99,6 +99,17 @@ describe('the files of a list', () => {
     expect(readdirSync(folder).length).toBeLessThanOrEqual(21);
   });
 
+  it('stay where they can not be merged', async () => {
+    const { buyer, folder } = state();
+    const lines = Array.from({ length: 20 }, (_, at) =>
+      line(`op_${100 + at}`, String.fromCodePoint(0x4e00 + at)),
+    );
+    await add(buyer, folder, ...lines);
+    mkdirSync(join(folder, 'folded.jsonl.part'));
+    await expect(add(buyer, folder, line('op_200', 'Z'))).rejects.toMatchObject({ outcome: 'local_io' });
+    expect(await readList(folder, damaged)).toEqual(lines);
+  });
+
   it('of active runs are left alone, and so is damage', async () => {
     const { stateDir, buyer, folder } = state();
     const journal = await createJournal(keepingIn(stateDir), 'op_1');
