@@ -125,7 +125,7 @@ interface MoreFacts {
     isIdle: boolean;
     /** Whether the input has more rows than were requested so far. */
     hasMore: boolean;
-    /** The file with the rows, where they are not in their place. */
+    /** The temporary file with the rows, if they were not put in place. */
     kept: string | undefined;
   };
 }

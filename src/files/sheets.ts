@@ -226,7 +226,7 @@ function joined(text: string, part: string): string {
   return text + part;
 }
 
-/** How numbers are shown, by the style of a cell. */
+/** Reads the number format of each cell style. */
 function readFormats(xml: Uint8Array | undefined, is1904: boolean): CellFormatter[] {
   const codes = new Map<number, string>();
   const shows = new Map<number, CellFormatter>();

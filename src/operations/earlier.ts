@@ -35,7 +35,7 @@ export interface Found {
   readonly reader: Reader;
 }
 
-/** As above for an agent's call, which is not always run. */
+/** As above for an agent's call. With `running`, `stored` and `lost`, nothing is sent. */
 export type EarlierCall =
   | Earlier
   /** Another process is working on it. A command fails when it locks the operation. */

@@ -84,7 +84,7 @@ export async function* readUnfinished(
 }
 
 /**
- * Of these runs of a list, those that were killed and not resumed, oldest first: what they brought counts as delivered, but perhaps not all
+ * Of these runs of a list, those that were killed and not resumed, oldest first: their leads count as delivered, but perhaps not all
  * of it is in their output. Leaves out searches whose leads are no longer stored, since they can't be resumed. Throws LocalIoError.
  */
 export async function killedRuns({ journals, openIndex }: Reader, ids: readonly string[]): Promise<string[]> {

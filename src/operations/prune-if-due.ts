@@ -6,7 +6,7 @@ import type { LocalIoError } from '../errors.ts';
 import { withFolderLock } from '../files/folder-lock.ts';
 import { writeAtomically } from '../files/whole-file.ts';
 
-/** As `prune`: keeps what is needed to resume, and the costs of what is removed. Loads what it takes, since most runs prune nothing. */
+/** As `prune`: keeps what is needed to resume, and the costs of what is removed. Loads its code late, since most runs prune nothing. */
 export async function pruneOld(context: StoreContext, failed: (error: LocalIoError) => void, byDays = false) {
   const { prune } = await import('./journal/retention.ts');
   const { readNeeded } = await import('./known-operations.ts');

@@ -37,7 +37,7 @@ export interface Run<Body extends object = object> {
   /** The key of what is sent; empty where nothing is. */
   readonly idempotencyKey: string;
 
-  /** Also the lock of the operation. */
+  /** The open journal. It holds the lock of the operation. */
   readonly journal: Journal;
   /** The operation, as far as it is recorded; undefined where only its cost is. */
   readonly operationId: string | undefined;

@@ -50,7 +50,7 @@ export function createStreamSink(stream: Writable, signal: AbortSignal, file?: s
   };
 }
 
-/** Between two tries to find a reader, in milliseconds. */
+/** Wait between two attempts to find a reader, in milliseconds. */
 const retryMs = 50;
 
 /**

@@ -484,7 +484,7 @@ describe('the shard of a job array', () => {
       'auto',
       ['p01', 'p04'],
     ],
-  ])('%s (%s) has its rows', async (words, shard, rows) => {
+  ])('with %s, --shard %s takes its own rows', async (words, shard, rows) => {
     write('list.txt', lines(people(0, 6)));
     const args = ['contact', 'email', '--input', 'list.txt', '--shard', shard];
     expect((await leadpipe(args, '', toEnvironment(words))).code).toBe(0);

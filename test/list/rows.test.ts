@@ -322,7 +322,7 @@ describe('an input', () => {
     ['email\nada@acme.example\n', 'no column "objective"'],
     ['query\nWho leads Acme?\n', 'no column "objective"'],
     ['Telefon\n+49 30 1\n', 'no column "objective"'],
-  ])('of lines below a header that says nothing of a row (%j) is refused', async (text, message) => {
+  ])('of lines below a header without a usable column (%j) is refused', async (text, message) => {
     const ended = await leadpipe(['contact', 'email', '--input', '-'], text);
     expect(ended).toMatchObject(ending(2, message, 'The first line is its header', '--input-format text'));
     expect(service.requests()).toBe(0);

@@ -81,7 +81,7 @@ export function close(
   if (ids !== '') notes.quote(ids);
 }
 
-/** Says on a terminal what a run has brought whose reader went away, as `head` does: it had what it wanted. */
+/** Says on a terminal what was found before the reader closed the output, as `head` does. */
 export function closeUnread(context: Context, options: Partial<ConnectionOptions>): void {
   const { cost, costBefore, operationId, received: what } = factsOf(context);
   if (cost === undefined || !context.stderr.isTerminal) return;

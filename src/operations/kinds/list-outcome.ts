@@ -89,7 +89,7 @@ export async function toLastEntry(
   });
 }
 
-/** What a list has brought over all its runs. Throws LocalIoError. */
+/** The result counts of a list over all its runs. Throws LocalIoError. */
 export async function countAnswers(kind: AnswerKind, folder: string) {
   const { answered, found, items, sent } = await countRows(folder, (answer) => foundIn(kind, answer));
   const leads = kinds[kind].prints === 'list' ? items : answered;

@@ -55,7 +55,7 @@ function toRest(
   const rest = leadLimitOf(requested) - received;
   if (rest <= 0) return undefined;
   const ids = parts.flatMap(({ leadsSearchId }) => leadsSearchId ?? []);
-  // A part that was refused has brought nothing.
+  // A part that was refused has no leads.
   const isUnnamed = parts.some(
     ({ charged, isSent, leadsSearchId }) => isSent && charged !== 'no' && leadsSearchId === undefined,
   );

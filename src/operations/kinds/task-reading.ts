@@ -286,7 +286,7 @@ function isRefused(failure: LeadpipeError, { bought, leads }: TaskReading): bool
   return refused && bought === undefined && leads === 0;
 }
 
-/** Pure: the error of a task that ended in `error`, when everything that it brought has been written. */
+/** Pure: the error of a task that ended in `error`, when all its leads have been written. */
 function toTaskError({ summary, leadsSearchId, bought, requestId }: TaskReading): LeadpipeError {
   const { position, stopReason } = summary;
   const why = stopReason === undefined ? '' : ` (${toStopReason(stopReason)})`;

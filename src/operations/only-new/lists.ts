@@ -101,7 +101,7 @@ export interface Delivered {
   readonly origin: string;
   readonly key_fingerprint: string;
   readonly leads_search_id: string | null;
-  /** Empty where the search brought only leads that were delivered before. */
+  /** Empty if all leads of the search had been delivered before. */
   readonly leads: readonly Identity[];
 }
 

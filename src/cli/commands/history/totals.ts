@@ -41,7 +41,7 @@ export const createHistoryTotals = defineCommand({
   name: 'totals',
   summary: 'add up the purchases of this machine',
   description:
-    'Adds up the purchases of this machine: how many there were, what they brought, and what they cost at most.',
+    'Adds up the purchases of this machine: their number, what was found, and the most that it cost.',
   options: [
     choice('--by <what>', 'one sum for each', '--by', totalsBy).default('day'),
     createSince(),
