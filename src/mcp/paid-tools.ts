@@ -37,7 +37,7 @@ const searched = {
   dedup_custom_leads: { ...listOf(limits.dedupCustomLeads), description: 'leave out leads of these names' },
   only_new: {
     ...boolean,
-    description: 'leave out leads that earlier only_new searches of this type delivered',
+    description: 'leave out leads of earlier only_new searches of this type',
   },
 } as const;
 

@@ -107,8 +107,7 @@ export function toResumingLine(resuming: Resuming, isNamed: boolean, context: Pi
       : ` (the same ${isTask(intent.command) ? 'task' : 'search'}, unfinished since ${since})`;
   const begins = `Resuming ${operationId}${what}.`;
   if (isList) {
-    const cost =
-      credits === undefined || isFree ? '' : ` The rest can cost at most ${countOf(credits, 'credit')}.`;
+    const cost = !credits || isFree ? '' : ` The rest can cost at most ${countOf(credits, 'credit')}.`;
     return `${begins} Rows that are already bought are not bought again.${cost}`;
   }
   const free = isFree ? '' : ' You are not charged again for what arrived.';
