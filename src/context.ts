@@ -81,10 +81,10 @@ export interface Keychain {
   delete(account: string): Promise<boolean>;
 }
 
-/** What a lock needs: the owner, and to wait for another one. */
+/** The parts that a lock needs: its owner, and a clock to wait for another one. */
 export type LockContext = Pick<Context, 'clock' | 'pid' | 'random'>;
 
-/** What reading and changing leadpipe's own files needs. */
+/** The parts that are needed to read and change leadpipe's own files. */
 export type StoreContext = LockContext & Pick<Context, 'directories'>;
 
 /**
@@ -108,7 +108,7 @@ export interface Context {
     /** A new operation ID: short. IDs sort chronologically. */
     operationId(): string;
   };
-  /** What the parts of a run have in common. It is empty when the run begins. */
+  /** State that all parts of a run share. It is empty when the run begins. */
   readonly run: {
     statusLine?: StatusLine;
     /** The option or argument that reads standard input, which can be read only once. */

@@ -166,7 +166,7 @@ export type Facts =
   | { [Is in keyof MoreFacts]: Readonly<{ is: Is } & MoreFacts[Is]> }[keyof MoreFacts];
 
 export interface ErrorDetails {
-  /** What to do, in one line. A hint that names an option or a command is made from `facts` instead. */
+  /** Advice, in one line. A hint that names an option or a command is made from `facts` instead. */
   readonly hint?: string | undefined;
   readonly facts?: Facts | undefined;
   readonly status?: number | undefined;

@@ -11,7 +11,7 @@ import { sharedOptions } from './options/shared-options.ts';
 import { readingOptions, waitingOptions } from './options/task-options.ts';
 import { charges, summaryMembers, textOrNull } from './summary.ts';
 
-/** What `--json-errors` prints under `error`; messages/report.ts makes it. */
+/** The members that `--json-errors` prints under `error`; messages/report.ts makes it. */
 const members = {
   type: { type: 'string' },
   status: { type: ['integer', 'null'], description: 'HTTP status' },

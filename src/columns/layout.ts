@@ -59,7 +59,7 @@ export interface TableColumn {
   long?(record: JsonView): string;
   /** The JSON value of a cell, if it has only one: numbers are aligned to the right, addresses become links. */
   value?(record: JsonView): JsonText | undefined;
-  /** What a card shows in place of the text, one link per line. */
+  /** The links that a card shows in place of the text, one per line. */
   links?(record: JsonView): readonly Link[];
   /** The colour of a text in this column. */
   tone?(text: string): Tone | undefined;

@@ -9,7 +9,7 @@ export interface TableRow {
   readonly flaw?: string | undefined;
 }
 
-/** Where the header of a table is. */
+/** The place of a table's header. */
 export interface HeaderPlace {
   readonly line: number;
   readonly width: number;

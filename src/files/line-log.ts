@@ -129,7 +129,7 @@ export interface LogState {
   readonly mtimeMs: number;
   /** Bytes. */
   readonly size: number;
-  /** Where its last whole line ends. */
+  /** The end of its last whole line. */
   readonly end: number;
 }
 
@@ -170,7 +170,7 @@ async function openAndRead(
     const { size } = found;
     if (known !== undefined && isUnchanged(known, found))
       return { handle, size, end: known.end, wasRead: false };
-    /** Where the last whole line ends. */
+    /** The end of the last whole line. */
     let end = 0;
     for await (const line of readLog(path)) {
       take(line);

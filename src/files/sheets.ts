@@ -17,7 +17,7 @@ export interface Sheet {
 export interface SheetRow {
   /** From 1. */
   readonly line: number;
-  /** What the cells show, from column A to the last one that is filled. */
+  /** The texts that the cells show, from column A to the last filled one. */
   readonly cells: readonly string[];
   /** Whether Excel does not show it. */
   readonly isHidden: boolean;

@@ -38,7 +38,7 @@ export interface Caller {
   readonly answer: { readonly key: string; readonly action: unknown } | undefined;
 }
 
-/** What a call asks for. One run buys it, and calls for the same join this run. */
+/** The order of a call. One run buys it, and other calls with the same order join this run. */
 interface ToolCall {
   readonly name: string;
   /** By body, so that duplicate rows are bought only once. */
@@ -250,7 +250,7 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
   ): Promise<Result> {
     const { answer, charged, error, operationId, stored, warnings = [] } = bought;
     const { state } = context.directories;
-    // What is paid for is returned, even if its journal can't be read.
+    // Paid results are returned even if their journal can't be read.
     const operation = await readOperation(createJournals(state), operationId ?? '').catch(() => undefined);
     const known = operation && (await readHistoryRecord(operation));
     const all = operation === undefined ? [] : readStored(operation, signal);

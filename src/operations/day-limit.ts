@@ -81,7 +81,7 @@ async function countedOf(lines: readonly MoneyLine[], context: StoreContext): Pr
   let soFar = nothing;
   const settle = (spent: Cost): void => {
     const cost = minus(spent, soFar);
-    // What was killed counted with what it could cost, until its end is known.
+    // A killed run counts with its worst case until its end is known.
     const { time = '' } = (cost.credits < 0 ? undefined : open.at(-1)) ?? counted.at(-1) ?? {};
     counted.push({ time, cost });
     open = [];

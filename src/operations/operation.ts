@@ -44,7 +44,7 @@ export type Operation = ReturnType<typeof fold>;
 
 /** What the runs of an operation have received so far. */
 interface Progress {
-  /** Of the task, or of the search; undefined while the service has not told it. */
+  /** Of the task, or of the search; undefined until the service has sent it. */
   leadsSearchId: string | undefined;
   /** Whether the service has sent the ID of the task or the search. */
   isNamed: boolean;

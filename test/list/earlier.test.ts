@@ -45,7 +45,7 @@ describe('resume of a list', () => {
   const schema = (name: string): string =>
     JSON.stringify({ type: 'object', properties: { [name]: { type: 'string' } } });
 
-  it('goes on from what is stored, and buys nothing of what was edited since', async () => {
+  it('resumes from stored rows, and does not buy rows that were edited since', async () => {
     write('list.txt', lines(people(0, 10)));
     write('schema.json', schema('city'));
     const args = ['enrich', '--input', 'list.txt', '--schema', 'schema.json', '-o', 'out.jsonl', ...one];

@@ -341,7 +341,7 @@ describe('appending', () => {
     expect(readdirSync(folder)).toEqual(['leads.csv']);
   });
 
-  it('is left as it is by a run that has lost the lock', async () => {
+  it('is not changed by a run that has lost the lock', async () => {
     writeFileSync(file, '{"a":1}\n');
     const sink = await createFileSink(file, { append: {} });
     await sink.write('{"b":2}\n');

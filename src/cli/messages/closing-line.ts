@@ -35,7 +35,7 @@ export interface Closing {
   /** Whether a purchase was charged. */
   readonly charged?: Charged;
   readonly ids: {
-    /** What the search ID belongs to. */
+    /** The kind of purchase that the search ID belongs to. */
     readonly of?: 'task';
     readonly leadsSearchId?: string | undefined;
     readonly requestId?: string | undefined;
@@ -144,7 +144,7 @@ function toCost({ charged, cost, costBefore = 0, isPaid }: ClosingFacts): string
   const { credits, unknown } = cost;
   if (unknown === undefined || unknown === 'rows') {
     if (credits === 0) return 'cost nothing';
-    // What earlier runs had sent counted with its worst case until it ended.
+    // Requests of earlier runs counted with their worst case until they ended.
     const now = exact(Math.max(0, credits - costBefore));
     const part = costBefore === 0 ? '' : ` (${now === 0 ? 'none' : now} of them now)`;
     return `${isPaid === 'later' ? 'can cost' : 'cost'} at most ${countOf(credits, 'credit')}${part}`;

@@ -121,7 +121,7 @@ export const listTerms = [
   'shard',
 ] as const satisfies readonly (keyof RowsOptions)[];
 
-/** Where the texts to send come from. */
+/** The source of the texts to send. */
 export type Source = { readonly input: string } | { readonly argument: string };
 
 /** Pure: the source of the texts: --input or the argument. Throws UsageError for both, or neither. */

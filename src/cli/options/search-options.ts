@@ -19,7 +19,7 @@ export const leadColumns = {
   moreColumns: 'then <field>, <field>_reference for each of --enrich-fields',
 } as const;
 
-/** What to find: the options that both forms of Entity Search share. */
+/** The options that both forms of Entity Search share. */
 export interface EntitySearchOptions {
   readonly limit?: number;
   readonly enrichFields?: string[];

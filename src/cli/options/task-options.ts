@@ -57,7 +57,7 @@ export const waitingOptions = under(groups.task, [
   ),
 ]);
 
-/** What the helps of `task fetch` and `task wait` say about the output. */
+/** The output as the helps of `task fetch` and `task wait` describe it. */
 export const readingShape = [
   'one lead on each line (jsonl), as the service sent it, sorted by position:',
   ...leadShape,

@@ -14,7 +14,7 @@ import type { ConnectionOptions, PaidOptions } from '../options/shared-options.t
 
 export interface PurchaseOptions extends ConnectionOptions, PaidOptions, RecordOptions {}
 
-/** Where a command buys, and the limit for all of its purchases. */
+/** The connection with which a command buys, and the limit for all of its purchases. */
 export function toBuyer(context: Context, { maxCredits }: PaidOptions, connection: Connection): Buyer {
   return {
     connection,

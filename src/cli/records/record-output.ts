@@ -28,7 +28,7 @@ import {
 } from '../options/record-options.ts';
 import type { ReportOptions } from '../options/shared-options.ts';
 
-/** What a command prints; its layout is that without --columns. */
+/** The output of a command; its layout is that without --columns. */
 export interface PrintedOutput extends Printed {
   /** The settings, which may set a format; by default those of the profile in use. */
   readonly settings?: { readonly format?: Format };

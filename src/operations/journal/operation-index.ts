@@ -171,7 +171,7 @@ async function addBehind(
 interface Stored {
   /** All lines, or the last ones. */
   readonly bytes: Buffer;
-  /** Where the next line goes, and the checksum of everything before it. */
+  /** The place of the next line, and the checksum of everything before it. */
   readonly size: number;
   readonly crc: number;
   /** The highest sequence number assigned. */
@@ -242,7 +242,7 @@ function toStoredLine(text: string): StoredLine | undefined {
   return found?.member === 'line' ? JSON.parse(found.text) : undefined;
 }
 
-/** Where the value of a line begins. In a text, these quotes would be escaped. */
+/** The start of the value of a line. In a text, these quotes would be escaped. */
 const beginOfValue = ',"value":{"is":';
 
 /** The lines that contain this text, newest first. */

@@ -54,7 +54,7 @@ export type KnownRows = NonNullable<Awaited<ReturnType<typeof openRowsOfOther>>>
 
 export type StoredRows = Awaited<ReturnType<typeof openStoredRows>>;
 
-/** What the rows file at `path` says about each request; `file` returns it once it is open. */
+/** The state of each request in the rows file at `path`; `file` returns it once it is open. */
 function createKnownRows(path: string, file: () => FileHandle) {
   const digests = new Map<bigint, Place>();
   const counts = { answered: 0, sent: 0 };

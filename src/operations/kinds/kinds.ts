@@ -71,7 +71,7 @@ export interface ExtractRows {
 
 const answer = { keeps: 'answer', isResumable: false } as const;
 
-/** What is bought as one answer, or as a list with one for each row. */
+/** The purchases that are one answer, or a list with one answer for each row. */
 const lookups = {
   contact: {
     ...answer,

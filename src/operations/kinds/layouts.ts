@@ -21,7 +21,7 @@ export type RowRequest = { readonly template?: string | undefined } & {
   [Name in AnswerKind]: { readonly kind: Name } & Rows<Name>;
 }[AnswerKind];
 
-/** What is bought for each row of a list. */
+/** The request for each row of a list. */
 export type ListOf = RowKind<BodyOf<AnswerKind>> & { readonly kind: AnswerKind };
 
 /** Pure: the list of a row request, which is given on the command line or stored. */

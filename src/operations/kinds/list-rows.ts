@@ -121,7 +121,7 @@ export interface Known {
   readonly isFinal: boolean;
 }
 
-/** What is known of a request: its answer, else that it may have been sent. The first of `all` are the rows of this operation. */
+/** The known state of a request: answered, or perhaps sent. The first of `all` are the rows of this operation. */
 export function findKnown(
   digest: bigint,
   all: readonly (KnownRows | undefined)[],

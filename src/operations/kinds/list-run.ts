@@ -136,7 +136,7 @@ function createWork(run: Run, rows: ListRows, costs: RowCosts, known: RowsKnown,
     /** Whether the limit is being raised now; whether it can't be raised any more. */
     extending: undefined as Promise<boolean> | undefined,
     isAtLimit: false,
-    /** What `ListEnd` says. */
+    /** The members of `ListEnd`. */
     counts: { ...noRows },
     cost: { sent: 0, charged: 'no' as Charged },
     charged: 'no' as Charged,

@@ -65,7 +65,7 @@ export async function plan(run: Run): Promise<Plan<FinishedList>> {
 /** Maximum number of rows that can't be sent and that a preview names. */
 const maxNamed = 10;
 
-/** What is known of the rows before anything is sent. */
+/** The facts about the rows before anything is sent. */
 interface KnownBefore {
   /** Rows that this operation has sent. */
   readonly sent: number;

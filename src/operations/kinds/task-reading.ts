@@ -248,7 +248,7 @@ function toLeftError(failure: LeadpipeError, reading: TaskReading, kept: string 
   const ids = idsOf(failure, reading);
   if (isRefused(failure, reading)) return failure.with(ids);
   const { position, state } = summary;
-  // What is in the temporary file is not in the output: reading it again is free.
+  // Leads in the temporary file are not in the output. Reading them again is free.
   const pts = kept === undefined ? position : reading.start;
   const place =
     kept === undefined || failure.words.includes(kept)

@@ -3,7 +3,7 @@ import { digestOf } from '../../digest.ts';
 import { type JsonText, JsonView, stringOf } from '../../json/text.ts';
 
 /**
- * What identifies a lead: a digest of its name alone, and digests of the name with each of its links. The name and the first link are there
+ * The identity of a lead: a digest of its name alone, and digests of the name with each of its links. The name and the first link are there
  * to be shown.
  */
 export type Identity = readonly [name: string, link: string, nameDigest: string, ...linkDigests: string[]];

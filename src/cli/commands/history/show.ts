@@ -126,7 +126,7 @@ async function findStored(
         ? undefined
         : 'stored answer';
   if (isWhole) return { what, ...(await toWhole(operation)) };
-  // What lists send is not needed by the other subcommands.
+  // The other subcommands do not need the requests of lists.
   const { storedAs } = await import('../../../operations/kinds/layouts.ts');
   return { what, printed: storedAs(intent), records: readStored(operation, signal, damaged) };
 }
