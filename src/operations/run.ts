@@ -32,7 +32,6 @@ import { costOf, fold, type Operation, toReceived } from './operation.ts';
 import type { Order } from './order.ts';
 import { withDigests } from './order-digests.ts';
 import { type Cost, creditsOf, nothing, times } from './prices.ts';
-import { pruneIfDue } from './prune-if-due.ts';
 import {
   checkCovered,
   checkOfDay,
@@ -85,7 +84,7 @@ export async function* run<Kind extends Runnable>(
   } catch (error) {
     throw buyer.connection.origin === 'local' ? toFree(error) : error;
   } finally {
-    if (order.keep) await pruneIfDue(context);
+    if (order.keep) await (await import('./prune-if-due.ts')).pruneIfDue(context);
   }
 }
 
