@@ -72,6 +72,12 @@ describe('an input', () => {
       [],
     ],
     [
+      'the answer of an API with its array further in',
+      'list',
+      '{"ok":true,"data":{"page":{"n":1},"items":[{"objective":"Ada"},{"objective":"Bo, Berlin"}]}}\n',
+      [],
+    ],
+    [
       'objects by their keys',
       'list.json',
       '{"a":{"objective":"Ada"},"b":{"objective":"Bo, Berlin","n":1}}',
@@ -738,6 +744,7 @@ it.each([
     'Name the fields to send with --template, in braces. The fields are id, mail. For example: --template "{id}, {mail}"',
   ],
   [['--input', 'deep.json'], 'The fields are id, a.0.b, a.0.more.c, tags.0, one, none, cell.x.'],
+  [['--input', 'deep.json'], '--template "{id}, {a.0.b}, {a.0.more.c}, {tags.0}, {one}"'],
   [['--input', 'deep.json', '--template', '{b}'], 'The fields are id, a.0.b, a.0.more.c, tags.0, one'],
   [['--input', 'pairs.csv'], 'Its first rows are:\n  Ada, Acme\n'],
   [['--input', 'x', 'Ada'], 'leave out the argument'],

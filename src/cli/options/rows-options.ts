@@ -47,7 +47,7 @@ const onlyMissingOption = withFacts(
 
 export const firstOption = option(
   '--first <n>',
-  'buy only n rows; `leadpipe resume` buys the rest',
+  'buy only the first n rows; resume buys the rest',
   numberIn({ unit: 'number', min: 1, max: Number.MAX_SAFE_INTEGER }),
   { common: true },
 );

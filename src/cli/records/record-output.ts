@@ -27,7 +27,6 @@ import {
   toNames,
 } from '../options/record-options.ts';
 import type { ReportOptions } from '../options/shared-options.ts';
-import { checkColumns, toNoSuchColumnWarning } from './chosen-columns.ts';
 
 /** What a command prints; its layout is that without --columns. */
 export interface PrintedOutput extends Printed {
@@ -53,7 +52,10 @@ export async function withOutput<T>(
   printed: PrintedOutput,
   work: (output: Delivery) => Promise<T>,
 ): Promise<T> {
-  await checkColumns(options, printed.layout);
+  if (options.columns !== undefined) {
+    const { checkColumns } = await import('./chosen-columns.ts');
+    await checkColumns(options, printed.layout);
+  }
   const output = await openOutput(context, options, printed);
   try {
     const result = await work(output);
@@ -86,7 +88,10 @@ export async function openOutput(
     const formatNote = toFormatNote(options, plan.format);
     if (target !== undefined && formatNote !== undefined) say(formatNote);
     if (guardedCells > 0) say(toGuardedNote(guardedCells));
-    if (unfound.length > 0) warn(toNoSuchColumnWarning(options, unfound, headers, printed.operationId));
+    if (unfound.length > 0) {
+      const { toNoSuchColumnWarning } = await import('./chosen-columns.ts');
+      warn(toNoSuchColumnWarning(options, unfound, headers, printed.operationId));
+    }
     return target;
   }
 

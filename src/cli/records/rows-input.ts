@@ -226,7 +226,7 @@ function toFirstRows(input: OpenedRows, list: Example): string {
   const { columns, head, isOneColumn, rawHeaders } = input;
   const names = namesIn(input);
   if (columns === undefined || rawHeaders === undefined) {
-    return `${toListed(input)} For example: ${toTemplateOption(names, list)}`;
+    return `${toListed(input)} For example: ${toTemplateOption(pathsOf(input), list)}`;
   }
   const cells = head.map(({ record }) => names.map((name) => textAt(new JsonView(record ?? '{}'), name)));
   // With --header-row 0, there is no header row.
