@@ -25,7 +25,7 @@ export interface Bought {
 }
 
 /** An answer, and the error that prevents its delivery, if it is not what the interface promises. */
-interface Received {
+interface Answered {
   readonly text: JsonText;
   readonly requestId: string | undefined;
   readonly refusal?: RequestError;
@@ -74,7 +74,7 @@ async function* buy(run: Run, kind: AnswerKind, body: object, isAgain: boolean):
   const send = client[kinds[kind].endpoint] as (...asked: unknown[]) => ReturnType<typeof client.enrich>;
   yield { is: 'stage', stage: 'asking' };
   try {
-    const { text, requestId, refusal }: Received = await send(
+    const { text, requestId, refusal }: Answered = await send(
       body,
       idempotencyKey,
       buyer.context.signal,
