@@ -214,7 +214,6 @@ async function readBoughtBefore(operation: Operation): Promise<Settled> {
   return { operationId, charged: 'no', stored: true, answer };
 }
 
-/** The error that the earlier operation ended with. */
 function toLost({ failed, operation }: Extract<EarlierCall, { is: 'lost' }>, isFree: boolean): LeadpipeError {
   const { outcome, message, errorType, requestId, charged } = failed;
   const { idempotency_key: idempotencyKey = '' } = operation.intent;

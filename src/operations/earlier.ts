@@ -10,7 +10,7 @@ import { folderOf } from './journal/folders.ts';
 import { lastWritten } from './journal/journal-file.ts';
 import type { OperationIndex, Reader } from './journal/operation-index.ts';
 import { readAnswer } from './journal/received.ts';
-import { isAnswerKind, isPaid, kindOf, type PaidKind, rowsOf, toRequest } from './kinds/kinds.ts';
+import { canCost, isAnswerKind, kindOf, type PaidKind, rowsOf, toRequest } from './kinds/kinds.ts';
 import { readOperation } from './known-operations.ts';
 import type { Failed, Operation } from './operation.ts';
 import type { Order } from './order.ts';
@@ -83,8 +83,7 @@ export async function findEarlierCall(buyer: Buyer, order: Order, reader: Reader
 
 /** Undefined if there is certainly no earlier run. */
 async function lookUp(buyer: Buyer, order: Order, reader: Reader): Promise<Lookup | undefined> {
-  const isList = rowsOf(order.kind) !== undefined;
-  if (!order.keep || (!isPaid(order.kind) && !isList)) return undefined;
+  if (!order.keep || !canCost(order.kind)) return undefined;
   const asking = await openLookup(buyer, order, reader);
   const { digests, index } = asking;
   const isKnown = deciding.some((name) => {

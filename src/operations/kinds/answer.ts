@@ -15,7 +15,6 @@ export interface Bought {
   /** As the service sent it. */
   readonly text: JsonText;
   readonly records: number;
-  /** Whether it was charged. */
   readonly charged: Charged;
   readonly ids: {
     readonly requestId: string | undefined;
