@@ -274,7 +274,7 @@ export function isOfMemory({ message }: Error): boolean {
 }
 
 /** The message for such an error. */
-export const noMemory = 'the limit on virtual memory (ulimit -v) is too low';
+export const noMemoryMessage = 'the limit on virtual memory (ulimit -v) is too low';
 
 /**
  * Throws ConfigurationError if Node has no WebAssembly, which requests and databases need. Otherwise the later failure would look like a

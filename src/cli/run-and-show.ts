@@ -118,7 +118,7 @@ export async function show<T>(
     await on?.(event, warnLater);
     switch (event.is) {
       case 'again':
-        await (await import('./messages/earlier-runs.ts')).confirmAgain(context, options, event);
+        await (await import('./messages/earlier-runs.ts')).confirmRepurchase(context, options, event);
         break;
       case 'resuming': {
         const { confirmRest, toResumingLine } = await import('./messages/earlier-runs.ts');

@@ -64,7 +64,7 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
       rows: [
         ['NO_COLOR', 'if set, no colours'],
         ['FORCE_COLOR', 'if set, tables and messages are coloured in files and pipes too'],
-        ['COLUMNS', 'the width of a table that does not go to a terminal'],
+        ['COLUMNS', 'the width of tables when the output is not a terminal'],
         ['TZ', 'the time zone of the times that are shown, such as Europe/Berlin'],
         [
           'HTTPS_PROXY, ALL_PROXY, HTTP_PROXY',

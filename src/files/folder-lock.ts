@@ -320,7 +320,7 @@ function readSmall(path: string): string {
 /** Whether an owner from another place has had no heartbeat for a while. */
 function isSilent(path: string, owner: string, ms = silenceMs): boolean {
   if (isFromHere(owner)) return false;
-  const beat = beatOf(path, owner);
+  const beat = heartbeatTimeOf(path, owner);
   if (beat === undefined) return true;
   const now = timeAt(path);
   // A time far in the future counts as silence too: the clock was set back.
@@ -329,17 +329,17 @@ function isSilent(path: string, owner: string, ms = silenceMs): boolean {
 
 /** Watches an owner for a heartbeat. True if there is none, or if its file disappears. */
 async function staysSilent(path: string, owner: string, clock: Pick<Context['clock'], 'after'>) {
-  const before = beatOf(path, owner);
+  const before = heartbeatTimeOf(path, owner);
   for (let second = 0; before !== undefined && second < watchedSeconds; second++) {
     await wait(clock, 1000);
-    const now = beatOf(path, owner);
+    const now = heartbeatTimeOf(path, owner);
     if (now !== before) return now === undefined;
   }
   return true;
 }
 
 /** The time of an owner's last heartbeat, in milliseconds. */
-function beatOf(path: string, owner: string): number | undefined {
+function heartbeatTimeOf(path: string, owner: string): number | undefined {
   const files = [path, beside(path, owner)].map((at) => join(at, owner));
   return files.map((file) => withFallback(() => lstatSync(file).mtimeMs, undefined)).find(Boolean);
 }

@@ -328,14 +328,14 @@ function toPart(entry: Intent | EntryOf<'rest'>): Part {
   };
 }
 
-/** Pure: how many leads, items or answers an operation has received; undefined where it has none. */
+/** Pure: how many leads, items, answers or rows of a list an operation has received; undefined where it has none. */
 export function toReceived(
   { intent: { command }, progress }: Pick<Operation, 'intent' | 'progress'>,
   count = progress.delivered,
 ): string | undefined {
   if (kindOf(command)?.prints === 'single') return progress.isAnswered ? countOf(1, 'answer') : undefined;
   const kind = rowsOf(command) ?? command;
-  const unit = kind === 'extract' ? 'item' : kind === command ? 'lead' : 'answer';
+  const unit = kind === 'extract' ? 'item' : kind === command ? 'lead' : 'row';
   return count === 0 ? undefined : countOf(count, unit);
 }
 

@@ -8,7 +8,7 @@ import stringWidth from 'string-width';
 /** For an output that is not a terminal. */
 export const defaultWidth = 100;
 /** Between two columns of a table. */
-export const gap = 2;
+export const columnGap = 2;
 
 // A family of four with skin tones is 15 code units in two columns.
 const unitsPerColumn = 16;

@@ -85,14 +85,14 @@ function toNormal(name: string): string {
 const maxLength = 80;
 
 type Ranked = { readonly meaning: Meaning; readonly rank: number };
-type Owner = { readonly belongings: Partial<Record<Meaning, Meaning>>; readonly rank: number };
+type PrefixWord = { readonly belongings: Partial<Record<Meaning, Meaning>>; readonly rank: number };
 
 let tables: ReturnType<typeof createTables> | undefined;
 
 /** Created on first use. They have single words: a name of an owner and a field is split before it is looked up. */
 function createTables() {
   const own = new Map<string, Ranked[]>();
-  const before = new Map<string, Owner[]>();
+  const before = new Map<string, PrefixWord[]>();
   const add = <Item>(table: Map<string, Item[]>, word: string, item: Item): void => {
     const normal = toNormal(word);
     table.set(normal, [...(table.get(normal) ?? []), item]);

@@ -48,6 +48,11 @@ describe('the last line of a purchase', () => {
     expect(await at.leadpipe(line)).toMatchObject(ending(0, ...says));
   });
 
+  it('of a list that is shown again counts its answers', async () => {
+    await at.leadpipe('contact email --input rows.csv -q');
+    expect((await at.leadpipe('history show')).stderr).toMatch(/^2 answers \(/);
+  });
+
   it('says once a day how to set a price, if it can be read', async () => {
     const tell = async (line: string) => (await at.leadpipe(line)).stderr.split('\n').slice(0, 2);
     expect(await tell('contact email a -q')).toEqual(['']);

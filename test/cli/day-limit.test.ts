@@ -512,7 +512,7 @@ it('is shown on a terminal with the balance and the totals, and nowhere else', a
   await bought(`${list(2)}`);
   for (const line of ['balance', 'history totals']) {
     expect((await at.leadpipe(line, { stderrIsTerminal: true })).stderr).toContain(
-      'Used today: at most 6 credits. Your limit for a day is 10.\n',
+      'Used today: at most 6 credits. Your limit for a day is 10; purchases with\n--no-history count, too.\n',
     );
     expect((await at.leadpipe(line)).stderr).not.toContain('Used today');
   }

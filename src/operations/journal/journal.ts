@@ -19,7 +19,7 @@ import {
 import { type Admit, addRecordedToIndex, addToIndex } from './operation-index.ts';
 
 /** Also the lock of the operation's folder: this process stores and sends only while it has the lock. */
-export type Journal = Awaited<ReturnType<typeof openLocked>>['journal'];
+export type Journal = Awaited<ReturnType<typeof lockAndOpen>>['journal'];
 
 /** Stores nothing: for what is free, and where no journal can be made. */
 export const noJournal: Journal = {
@@ -42,7 +42,7 @@ const spareSize = 8192;
  * Opens the journal in the folder of an operation (0700, its files 0600, under any umask), locks it until it is closed, and reads it, unless
  * it is as the caller has read it (`known`).
  */
-async function openLocked(
+async function lockAndOpen(
   context: StoreContext,
   operationId: string,
   which: 'new' | 'there',
@@ -179,7 +179,7 @@ function removeSpare(path: string): void {
 
 /** Makes the journal of a new operation. Throws LocalIoError. */
 export async function createJournal(context: StoreContext, operationId: string): Promise<Journal> {
-  return (await openLocked(context, operationId, 'new')).journal;
+  return (await lockAndOpen(context, operationId, 'new')).journal;
 }
 
 /**
@@ -197,7 +197,7 @@ export async function openJournal(
   const isThere = isOperationId(operationId) && (await readOrNothing(() => stat(path), path)) !== undefined;
   if (!isThere) throw toUnknownOperation(operationId, await listOperations(state));
   try {
-    const { journal, entries } = await openLocked(context, operationId, 'there', known);
+    const { journal, entries } = await lockAndOpen(context, operationId, 'there', known);
     // The caller has read its intent, so it has one.
     return { journal, entries: entries as unknown as Entries };
   } catch (error) {

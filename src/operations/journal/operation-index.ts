@@ -284,7 +284,7 @@ async function isBehind(journals: Journals, bytes: Buffer, names: readonly strin
     }
     const size = Number.parseInt(text.slice(text.lastIndexOf(beginOfSize, place) + beginOfSize.length), 10);
     if (sizeOf(join(folder, journalFile)) <= size || isLocked(folder)) continue;
-    const known = [...storedLines(bytes, `${beginOfOp}${op}"`)].map(({ value }) => value.is);
+    const known = [...storedLines(bytes, `${operationPrefix}${op}"`)].map(({ value }) => value.is);
     for (const { value } of linesOf(op, await readableEntries(journals, op))) {
       const at = known.indexOf(value.is);
       if (at === -1) return true;
@@ -294,7 +294,7 @@ async function isBehind(journals: Journals, bytes: Buffer, names: readonly strin
   return false;
 }
 
-const beginOfOp = '"op":"';
+const operationPrefix = '"op":"';
 const beginOfSize = '"size":';
 /** The text after the ID of an operation in the line of its completion. */
 const complete = '","outcome":"complete"';
@@ -302,8 +302,8 @@ const complete = '","outcome":"complete"';
 /** The last offset of each operation ID in an index. The lines are not parsed, because there may be many. */
 function lastPlaces(text: string): Map<string, number> {
   const places = new Map<string, number>();
-  for (let at = text.indexOf(beginOfOp); at !== -1; at = text.indexOf(beginOfOp, at)) {
-    at += beginOfOp.length;
+  for (let at = text.indexOf(operationPrefix); at !== -1; at = text.indexOf(operationPrefix, at)) {
+    at += operationPrefix.length;
     places.set(text.slice(at, text.indexOf('"', at)), at);
   }
   return places;

@@ -8,7 +8,7 @@ import {
   type LogState,
   openLog,
   readLog,
-  toQuickLine,
+  toCrc32Line,
 } from '../../files/line-log.ts';
 import { writeAtomically } from '../../files/whole-file.ts';
 import type { JsonText, Records } from '../../json/text.ts';
@@ -53,8 +53,8 @@ export async function openReceived(folder: string, lock: HeldLock, known?: LogSt
       const lines = records.map((record, index) => {
         const [plain, escaped] = members[isNew?.[index] === false ? 'dropped' : 'delivered'];
         return isOnOneLine(record)
-          ? toQuickLine(plain, record)
-          : toQuickLine(escaped, JSON.stringify(record));
+          ? toCrc32Line(plain, record)
+          : toCrc32Line(escaped, JSON.stringify(record));
       });
       log.append(lines.join(''));
     },

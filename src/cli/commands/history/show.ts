@@ -12,7 +12,12 @@ import { keptDays } from '../../../operations/journal/retention.ts';
 import { isKept, isTask, kinds, rowsOf } from '../../../operations/kinds/kinds.ts';
 import { readKnown } from '../../../operations/known-operations.ts';
 import type { Operation } from '../../../operations/operation.ts';
-import { type HistoryRecord, readHistory, readHistoryRecord } from '../../../operations/report/history.ts';
+import {
+  type HistoryRecord,
+  readHistory,
+  readHistoryRecord,
+  receivedOf,
+} from '../../../operations/report/history.ts';
 import { isStored, readStored, readWhole } from '../../../operations/stored-records.ts';
 import { countOf } from '../../../operations/wording.ts';
 import { defineCommand } from '../../command.ts';
@@ -99,7 +104,7 @@ async function runHistoryShow(
 async function findStored(
   { signal }: Context,
   operation: Operation,
-  { leads }: HistoryRecord,
+  record: HistoryRecord,
   isWhole: boolean,
   damaged: () => void,
 ) {
@@ -116,7 +121,7 @@ async function findStored(
   }
   const what =
     row !== undefined
-      ? `${countOf(leads ?? 0, 'answer')} (the columns of the input are not stored)`
+      ? `${countOf(receivedOf(record), row === 'extract' ? 'item' : 'answer')} (the columns of the input are not stored)`
       : isLeads
         ? undefined
         : 'stored answer';
