@@ -105,7 +105,6 @@ export function rowsIn(object: JsonText, isName: (cell: string) => boolean, dept
   );
 }
 
-/** The members of an object as rows, each with its key. */
 async function* keyedRows(object: JsonText, firstLine: number): AsyncGenerator<FileRecord> {
   const members = allMembers(object);
   const own = members.some(([, text]) => objectMembers(text).has('key')) ? 'key_2' : 'key';

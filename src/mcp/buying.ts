@@ -13,7 +13,7 @@ import { folderOf } from '../operations/journal/folders.ts';
 import type { Reader } from '../operations/journal/operation-index.ts';
 import { createReader } from '../operations/journal/operation-index.ts';
 import { countReceived, readAnswer } from '../operations/journal/received.ts';
-import type { Bought as BoughtAnswer } from '../operations/kinds/answer.ts';
+import type { Bought } from '../operations/kinds/answer.ts';
 import { isGone } from '../operations/kinds/failed.ts';
 import { type AnswerKind, type BodyOf, failureOf, isAnswerKind, kinds } from '../operations/kinds/kinds.ts';
 import type { Operation } from '../operations/operation.ts';
@@ -33,7 +33,7 @@ export interface Wanted<Kind extends ToolKind = ToolKind> {
 }
 
 /** The result of a purchase, made now or before. Other facts are read from its journal. */
-export interface Bought {
+export interface Settled {
   /** The last of the operations that hold the records. */
   readonly operationId: string | undefined;
   readonly charged: Charged;
@@ -68,7 +68,7 @@ const lookAgainMs = 500;
  * Returns the stored result, resumes an unfinished purchase, or buys; if it may not buy, returns the possible cost. If several processes get
  * the same request at the same time, only one buys, and the others wait for its result.
  */
-export async function settle(buyer: Buyer, wanted: Wanted, terms: Terms): Promise<Bought | PossibleCost> {
+export async function settle(buyer: Buyer, wanted: Wanted, terms: Terms): Promise<Settled | PossibleCost> {
   if (terms.again) return await settleAs(buyer, wanted, terms, noEarlierRun, createReader(buyer.context));
   const { clock, signal } = buyer.context;
   for (;;) {
@@ -100,7 +100,7 @@ async function settleAs(
   { again, mayBuy, report }: Terms,
   earlier: Exclude<EarlierCall, { is: 'running' }>,
   reader: Reader,
-): Promise<Bought | PossibleCost> {
+): Promise<Settled | PossibleCost> {
   if (earlier.is === 'stored') return await readBoughtBefore(earlier.operation);
   const isFree = buyer.connection.origin === 'local';
   if (earlier.is === 'lost') throw toLost(earlier, isFree);
@@ -138,7 +138,7 @@ async function settleAs(
   }
   if (kind === 'task create') return { operationId: task, charged: isFree ? 'no' : 'maybe', warnings };
   if (kind !== 'search') {
-    const { text = 'null', ids } = result as BoughtAnswer;
+    const { text = 'null', ids } = result as Bought;
     return { operationId: ids.operationId, charged: isFree ? 'no' : 'yes', answer: text, warnings };
   }
   // The leads are read from where they are stored.
@@ -198,7 +198,7 @@ function toOrder({ kind, body, onlyNew }: Wanted, again = false): Order<ToolKind
 }
 
 /** The stored result of an earlier purchase. Throws `no_result` if the service had finished without a result. */
-async function readBoughtBefore(operation: Operation): Promise<Bought> {
+async function readBoughtBefore(operation: Operation): Promise<Settled> {
   const { folder, intent, operationId, progress } = operation;
   const { command } = intent;
   const answer = isAnswerKind(command) ? await readAnswer(folder) : undefined;
@@ -214,7 +214,6 @@ async function readBoughtBefore(operation: Operation): Promise<Bought> {
   return { operationId, charged: 'no', stored: true, answer };
 }
 
-/** The error that the earlier operation ended with. */
 function toLost({ failed, operation }: Extract<EarlierCall, { is: 'lost' }>, isFree: boolean): LeadpipeError {
   const { outcome, message, errorType, requestId, charged } = failed;
   const { idempotency_key: idempotencyKey = '' } = operation.intent;

@@ -10,7 +10,7 @@ import { folderOf } from './journal/folders.ts';
 import { lastWritten } from './journal/journal-file.ts';
 import type { OperationIndex, Reader } from './journal/operation-index.ts';
 import { readAnswer } from './journal/received.ts';
-import { isAnswerKind, isPaid, kindOf, type PaidKind, rowsOf, toRequest } from './kinds/kinds.ts';
+import { canCost, isAnswerKind, kindOf, type PaidKind, rowsOf, toRequest } from './kinds/kinds.ts';
 import { readOperation } from './known-operations.ts';
 import type { Failed, Operation } from './operation.ts';
 import type { Order } from './order.ts';
@@ -57,7 +57,7 @@ const storedMs = 10 * 60_000;
 /** An earlier run can only matter if it has one of these in common with the order. */
 const deciding = ['like', 'same', 'run', 'key'] as const;
 
-interface Lookup {
+interface Asking {
   readonly buyer: Buyer;
   readonly order: Order;
   readonly ordered: Ordered;
@@ -82,10 +82,9 @@ export async function findEarlierCall(buyer: Buyer, order: Order, reader: Reader
 }
 
 /** Undefined if there is certainly no earlier run. */
-async function lookUp(buyer: Buyer, order: Order, reader: Reader): Promise<Lookup | undefined> {
-  const isList = rowsOf(order.kind) !== undefined;
-  if (!order.keep || (!isPaid(order.kind) && !isList)) return undefined;
-  const asking = await openLookup(buyer, order, reader);
+async function lookUp(buyer: Buyer, order: Order, reader: Reader): Promise<Asking | undefined> {
+  if (!order.keep || !canCost(order.kind)) return undefined;
+  const asking = await openAsking(buyer, order, reader);
   const { digests, index } = asking;
   const isKnown = deciding.some((name) => {
     const digest = digests[name];
@@ -109,7 +108,7 @@ export async function findNamed(
   }
   const answers: Operation[] = [];
   if (order.terms.options.run !== undefined) {
-    for await (const one of operationsBy(await openLookup(buyer, order, reader), 'run')) answers.push(one);
+    for await (const one of operationsBy(await openAsking(buyer, order, reader), 'run')) answers.push(one);
   }
   return { earlier: { is: 'resume', operation, answers, mayStartOver: false }, reader };
 }
@@ -184,7 +183,7 @@ function toBegun(folder: string, operationId: string): LeadpipeError {
   );
 }
 
-async function openLookup(buyer: Buyer, order: Order, reader: Reader): Promise<Lookup> {
+async function openAsking(buyer: Buyer, order: Order, reader: Reader): Promise<Asking> {
   const ordered = toOrdered(buyer, order);
   const { idempotencyKey } = order;
   const key = idempotencyKey === undefined ? undefined : digestOf(idempotencyKey);
@@ -205,7 +204,7 @@ function toOrdered({ connection }: Buyer, { kind, body, list, terms }: Order): O
   };
 }
 
-async function findForCommand(asking: Lookup): Promise<Earlier> {
+async function findForCommand(asking: Asking): Promise<Earlier> {
   const { order, ordered } = asking;
   const answers: Operation[] = [];
   for await (const operation of operationsBy(asking, 'run')) answers.push(operation);
@@ -231,8 +230,8 @@ async function findForCommand(asking: Lookup): Promise<Earlier> {
  * This buyer's operations, newest first; at most `max` are read. Throws ConfigurationError for one that can't be read and was not complete.
  */
 async function* operationsBy(
-  { digests, index, buyer, order, reader }: Lookup,
-  key: keyof Lookup['digests'],
+  { digests, index, buyer, order, reader }: Asking,
+  key: keyof Asking['digests'],
   max = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<Operation> {
   let read = 0;
@@ -255,7 +254,7 @@ async function* operationsBy(
 }
 
 /** Operations with the same request in the last day, newest first. */
-async function* sameOfDay(asking: Lookup): AsyncGenerator<Operation> {
+async function* sameOfDay(asking: Asking): AsyncGenerator<Operation> {
   const { buyer, ordered } = asking;
   const now = buyer.context.clock.now().getTime();
   for await (const operation of operationsBy(asking, 'like')) {
@@ -274,7 +273,7 @@ async function firstOf(
 }
 
 /** Finds a sent request without an answer. If it is sent again with its key, it is not charged twice. */
-async function findUnanswered(asking: Lookup): Promise<Operation | undefined> {
+async function findUnanswered(asking: Asking): Promise<Operation | undefined> {
   const { index, order, ordered } = asking;
   const { idempotencyKey, kind, terms } = order;
   if (idempotencyKey !== undefined) {
@@ -298,7 +297,7 @@ async function findUnanswered(asking: Lookup): Promise<Operation | undefined> {
 }
 
 /** The newest unfinished run of the same task or list into the same file. */
-async function findUnfinished(asking: Lookup): Promise<Operation | undefined> {
+async function findUnfinished(asking: Asking): Promise<Operation | undefined> {
   const { idempotencyKey, kind, rows, terms } = asking.order;
   let found: Operation | undefined;
   for await (const operation of operationsBy(asking, 'same')) {
@@ -315,7 +314,7 @@ async function findUnfinished(asking: Lookup): Promise<Operation | undefined> {
 }
 
 /** The newest run of the same search into the same file decides. Runs that were refused or never sent don't count. */
-async function findSearch(asking: Lookup): Promise<Operation | undefined> {
+async function findSearch(asking: Asking): Promise<Operation | undefined> {
   const operation = await firstOf(operationsBy(asking, 'same'), ({ isBegun }) => isBegun);
   return operation?.resumes === 'rest' || operation?.isInDoubt ? operation : undefined;
 }
@@ -324,7 +323,7 @@ async function findSearch(asking: Lookup): Promise<Operation | undefined> {
  * The most useful run to name before everything is bought again: one with the same output first, then a complete one. Undefined if buying again is
  * intended: only new leads are wanted, the run has a name, or the service is free. Standard input is different each time.
  */
-async function findBefore(asking: Lookup): Promise<EarlierRun | undefined> {
+async function findBefore(asking: Asking): Promise<EarlierRun | undefined> {
   const { list, terms } = asking.order;
   const { input, run } = terms.options;
   if (list?.onlyNew || run !== undefined || asking.ordered.origin === 'local' || input === '-')
@@ -344,7 +343,7 @@ async function findBefore(asking: Lookup): Promise<EarlierRun | undefined> {
 /** Why to ask before the same order is bought again: it was bought in the last day, or is unfinished. Undefined if neither. */
 function whyAgain(
   { countedAt, folder, intent, isComplete, isReaderGone, parts, resumes }: Operation,
-  { buyer, order, ordered }: Lookup,
+  { buyer, order, ordered }: Asking,
 ): 'complete' | 'unfinished' | undefined {
   // The service does not charge a key twice.
   const isSameKey = parts.some(({ idempotencyKey }) => idempotencyKey === order.idempotencyKey);
@@ -355,7 +354,7 @@ function whyAgain(
 }
 
 /** The rules for an agent's call: what it bought within ten minutes is returned again, and what was left is resumed. */
-async function findForTool(asking: Lookup): Promise<EarlierCall> {
+async function findForTool(asking: Asking): Promise<EarlierCall> {
   const { context } = asking.buyer;
   const operation = await firstOf(sameOfDay(asking), ({ intent: { options }, isRefused }) => {
     return options.tool === true && !isRefused;

@@ -15,6 +15,7 @@ import { type Admit, createReader, openIndex } from './journal/operation-index.t
 import type { Bought } from './kinds/answer.ts';
 import {
   type AnswerKind,
+  canCost,
   isAnswerKind,
   isPaid,
   kindOf,
@@ -32,7 +33,6 @@ import { costOf, fold, type Operation, toReceived } from './operation.ts';
 import type { Order } from './order.ts';
 import { withDigests } from './order-digests.ts';
 import { type Cost, creditsOf, nothing, times } from './prices.ts';
-import { pruneIfDue } from './prune-if-due.ts';
 import {
   checkCovered,
   checkOfDay,
@@ -85,7 +85,7 @@ export async function* run<Kind extends Runnable>(
   } catch (error) {
     throw buyer.connection.origin === 'local' ? toFree(error) : error;
   } finally {
-    if (order.keep) await pruneIfDue(context);
+    if (order.keep) await (await import('./prune-if-due.ts')).pruneIfDue(context);
   }
 }
 
@@ -179,7 +179,7 @@ async function* begin<Kind extends Runnable>(start: Start): Running<Results[Kind
   const planned = (await planOf(run)) as Plan<Results[Kind]>;
   yield* warningsOf(run.warnings);
   run.idempotencyKey = toKey(run, planned);
-  const day = isPaidOrder(order) ? checkOfDay(buyer, planned.costs) : undefined;
+  const day = canCost(order.kind) ? checkOfDay(buyer, planned.costs) : undefined;
   const reservation = await reserve(buyer, planned.costs, run.idempotencyKey);
   try {
     if (before !== undefined) {
@@ -191,7 +191,7 @@ async function* begin<Kind extends Runnable>(start: Start): Running<Results[Kind
     run.journal = await createJournal(context, context.ids.operationId());
   } catch (error) {
     reservation.settle(toRefused(error));
-    const isNeeded = day !== undefined || (order.keep && isPaidOrder(order));
+    const isNeeded = day !== undefined || (order.keep && canCost(order.kind));
     if (isNeeded || !(error instanceof LocalIoError)) throw toRefused(error);
     if (order.keep) yield { is: 'warning', line: error.message };
   }
@@ -289,7 +289,7 @@ async function* perform<Result>(
     else await balance.ask();
     await run.received?.close();
     await run.journal.close();
-    if (run.isBegun && isPaidOrder(order))
+    if (run.isBegun && canCost(order.kind))
       yield { is: 'settled', ...toSettled(run), balance: balance.values() };
   }
 }
@@ -407,10 +407,6 @@ async function* preview(buyer: Buyer, order: Order): Running<void> {
   yield { is: 'preview', request, worst, available, rows, resumes };
   const isCounted = operation !== undefined && toCountedAgain(run, planned) === undefined;
   await checkCovered(buyer, costs, available, isCounted ? undefined : reader);
-}
-
-function isPaidOrder({ kind }: Order): boolean {
-  return isPaid(kind) || kindOf(kind)?.keeps === 'rows';
 }
 
 function worstIn(line: IndexLine): Cost {

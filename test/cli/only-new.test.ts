@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
@@ -456,8 +456,13 @@ describe('a search that is resumed', () => {
     await once(child, 'close');
     const next = await onlyNew('-f jsonl');
     expect(names(next.stdout)).toEqual(['2']);
-    const [, operation] =
+    const [, operation = ''] =
       /warning: (op_\w+), an earlier run of this list, was killed/.exec(next.stderr) ?? [];
+    // Without its leads it could not be resumed.
+    const received = join(at.state, 'operations', operation, 'received.jsonl');
+    renameSync(received, `${received}.aside`);
+    expect((await onlyNew('--dry-run')).stderr).not.toContain('was killed');
+    renameSync(`${received}.aside`, received);
     expect((await at.leadpipe(`resume ${operation} -o leads.jsonl`)).code).toBe(0);
     expect(names(at.read('leads.jsonl')).slice(0, 2)).toEqual(['0', '1']);
     expect((await onlyNew()).stderr).not.toContain('was killed');

@@ -53,6 +53,16 @@ async function place(text: string, options?: SinkOptions): Promise<void> {
 }
 
 describe('a new file', () => {
+  it.each([
+    ['old', true],
+    ['', false],
+  ])('over one with %j in it: replaces something is %s', async (text, replaces) => {
+    writeFileSync(file, text);
+    const sink = await createFileSink(file);
+    expect(sink).toMatchObject({ replaces });
+    await sink.abandon();
+  });
+
   it('appears when it is complete, and not before', async () => {
     writeFileSync(file, 'old', { mode: 0o640 });
     const sink = await createFileSink(file);

@@ -17,6 +17,9 @@ it.each<[string, object, string]>([
   ['Who is {first} at {company}?', { first: 'Ada' }, 'Who is Ada at ?'],
   ['Who runs {company}, a firm?', { first: 'Ada', company: '' }, ''],
   ['Who runs {company} in {site}, say?', { company: 'Acme' }, 'Who runs Acme in, say?'],
+  // A list of one text is that text, in a cell too; of more, it is their list.
+  ['{title} {company}', { title: '["CTO"]', company: ['Acme'] }, 'CTO Acme'],
+  ['{company}', { company: ['Acme', 'Bolt'] }, '["Acme","Bolt"]'],
   // What is no value stays as it is.
   ['{company} ():), , ({{x}})', { company: 'Acme' }, 'Acme ():), , ({x})'],
   ['  {company}  ', { company: 'Acme' }, '  Acme  '],

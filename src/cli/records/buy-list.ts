@@ -114,7 +114,6 @@ function toJoined(options: Options, list: ListOf, input: RowInput) {
   return { ...filling, into, base, join, layout };
 }
 
-/** The first row for which something is sent, if it is one of the first rows. */
 function firstSent({ head, toText }: RowInput, fill: Fill | undefined): InputRow | undefined {
   return head.find(({ record, flaw }) => {
     const isSent = record !== undefined && flaw === undefined && !fill?.isKept(record);

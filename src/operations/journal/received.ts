@@ -36,7 +36,7 @@ export interface ReceivedRecord {
   readonly isNew: boolean;
 }
 
-export type Received = Awaited<ReturnType<typeof openReceived>>;
+export type ReceivedLog = Awaited<ReturnType<typeof openReceived>>;
 
 /**
  * Opens the received records of an operation, to add to them. `lock` is the operation's lock. `known` is the state that `readReceived` returned:

@@ -176,7 +176,6 @@ type Lists<Answers> = {
   };
 };
 
-/** Pure: for each kind of answer the kind of its lists. */
 function toLists<Answers extends Readonly<Record<string, Pick<Kind, 'subject'>>>>(
   answers: Answers,
 ): Lists<Answers> {
@@ -218,6 +217,11 @@ export function rowsOf(name: string): AnswerKind | undefined {
 
 export function isPaid(name: string): name is PaidKind {
   return (kindOf(name)?.endpoint ?? null) !== null;
+}
+
+/** Pure: whether this kind can cost credits, by itself or by the rows of a list. */
+export function canCost(name: string): boolean {
+  return isPaid(name) || rowsOf(name) !== undefined;
 }
 
 /** Pure: whether this kind brings one answer. */

@@ -16,7 +16,6 @@ export interface RowResult {
   readonly outcome?: RowOutcome;
 }
 
-/** Pure: the result of a row, from the end of its request. */
 export function toResult(kind: AnswerKind, end: RowEnd): RowResult & { readonly outcome: RowOutcome } {
   const { state, requestId } = end;
   const { answer, charged, message } =

@@ -247,7 +247,6 @@ async function resultOf(work: Work, row: RequestedRow): Promise<RowResult> {
   return await bought;
 }
 
-/** Buys a row when the limit covers it. */
 async function buyWithinLimit(work: Work, row: SendableRow, known: Known | undefined): Promise<RowResult> {
   await reserve(work, known);
   work.told ??= new Promise((told) => {

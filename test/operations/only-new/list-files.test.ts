@@ -72,6 +72,15 @@ describe('the lines of a list', () => {
   });
 });
 
+it('a line of a list whose line end is damaged was not cut off', () => {
+  const text = [line('1', 'AB'), line('2', 'C')].map(toDeliveredLine).join('');
+  const told: number[] = [];
+  expect(toDelivered(text.replace(/\n$/, 'x'), (number) => void told.push(number))).toEqual([
+    line('1', 'AB'),
+  ]);
+  expect(told).toEqual([2]);
+});
+
 describe('the files of a list', () => {
   const state = () => {
     const stateDir = temporaryFolder();
