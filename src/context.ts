@@ -66,6 +66,8 @@ export interface RunFacts {
   /** The same cost with the missing price, and the part that earlier runs cost. */
   cost?: { readonly credits: number; readonly unknown?: { readonly setting: string } | 'rows' | undefined };
   costBefore?: number;
+  /** The setting of the missing price, if it was not mentioned today. */
+  newPrice?: string;
   /** The balance before the first request and after the last, if it was requested. */
   creditsBefore?: number;
   creditsAfter?: number;
@@ -78,6 +80,12 @@ export interface Keychain {
   /** False when there was nothing to delete. */
   delete(account: string): Promise<boolean>;
 }
+
+/** The parts that a lock needs: its owner, and a clock to wait for another one. */
+export type LockContext = Pick<Context, 'clock' | 'pid' | 'random'>;
+
+/** The parts that are needed to read and change leadpipe's own files. */
+export type StoreContext = LockContext & Pick<Context, 'directories'>;
 
 /**
  * Everything that leadpipe takes from the process and the machine; only main.ts makes a real one. Some code uses the machine directly,
@@ -100,7 +108,7 @@ export interface Context {
     /** A new operation ID: short. IDs sort chronologically. */
     operationId(): string;
   };
-  /** What the parts of a run have in common. It is empty when the run begins. */
+  /** State that all parts of a run share. It is empty when the run begins. */
   readonly run: {
     statusLine?: StatusLine;
     /** The option or argument that reads standard input, which can be read only once. */

@@ -7,8 +7,3 @@ import { hash } from 'node:crypto';
 export function digestOf(content: string | Uint8Array, digits = 16): string {
   return hash('sha256', content).slice(0, digits);
 }
-
-/** Pure: returns `digestOf` with a fixed number of digits. */
-export function digestTo(digits: number): (text: string) => string {
-  return (text) => digestOf(text, digits);
-}

@@ -65,7 +65,7 @@ interface MoreFacts {
     setting: string | undefined;
     first?: number | undefined;
   };
-  over_day_limit: { setting: string; worst: number; left: number };
+  over_day_limit: { setting: string; worst: number; left: number; first: number | undefined };
   /** `setting` is the missing price; undefined if the number of rows that a list bought is unknown. */
   unpriced_day: { operationId: string; setting: string | undefined };
   price_unknown: { setting: string };
@@ -125,7 +125,7 @@ interface MoreFacts {
     isIdle: boolean;
     /** Whether the input has more rows than were requested so far. */
     hasMore: boolean;
-    /** The file with the rows, where they are not in their place. */
+    /** The temporary file with the rows, if they were not put in place. */
     kept: string | undefined;
   };
 }
@@ -166,7 +166,7 @@ export type Facts =
   | { [Is in keyof MoreFacts]: Readonly<{ is: Is } & MoreFacts[Is]> }[keyof MoreFacts];
 
 export interface ErrorDetails {
-  /** What to do, in one line. A hint that names an option or a command is made from `facts` instead. */
+  /** Advice, in one line. A hint that names an option or a command is made from `facts` instead. */
   readonly hint?: string | undefined;
   readonly facts?: Facts | undefined;
   readonly status?: number | undefined;
@@ -214,6 +214,16 @@ export class LeadpipeError extends Error {
   }
 }
 
+/** Pure: whether an error says that nothing was charged. */
+export function isUncharged(error: unknown): error is LeadpipeError {
+  return error instanceof LeadpipeError && error.details.charged === 'no';
+}
+
+/** Pure: the message of anything that was thrown. */
+export function toMessage(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
 function withoutUndefined(details: ErrorDetails): ErrorDetails {
   return Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined));
 }
@@ -242,6 +252,9 @@ export class ConfigurationError extends LeadpipeError {
 /** The `type` of an error: an output file has changed since the earlier run. */
 export const outputChanged = 'output_changed';
 
+/** The `type` of an error: an operation can't be resumed as things are, and nothing was bought. */
+export const notResumable = 'not_resumable';
+
 /** A file on this machine can't be read or written. */
 export class LocalIoError extends LeadpipeError {
   constructor(message: string, details: ErrorDetails = {}) {
@@ -261,7 +274,7 @@ export function isOfMemory({ message }: Error): boolean {
 }
 
 /** The message for such an error. */
-export const noMemory = 'the limit on virtual memory (ulimit -v) is too low';
+export const noMemoryMessage = 'the limit on virtual memory (ulimit -v) is too low';
 
 /**
  * Throws ConfigurationError if Node has no WebAssembly, which requests and databases need. Otherwise the later failure would look like a

@@ -50,7 +50,7 @@ describe('the package', () => {
     expect(() => toPublished(source, 'acme')).toThrow('is not the owner and the name');
   });
 
-  it('goes on to the checks where the programs that some tests drive could not be installed', () => {
+  it('continues with the checks if the programs for some tests could not be installed', () => {
     const folder = temporaryFolder();
     for (const [name, script] of Object.entries({ 'apt-get': 'exit 100', id: 'echo 0' })) {
       writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });

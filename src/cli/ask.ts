@@ -81,7 +81,7 @@ export async function ask(context: Context, question: string, hidden: 'hidden' |
     return await new Promise<string>((resolve, reject) => {
       const stop = (outcome: Outcome): void => {
         isStopped = true;
-        reject(new LeadpipeError(outcome, 'Nothing was changed'));
+        reject(new LeadpipeError(outcome, 'Nothing was done'));
       };
       lines.once('line', resolve);
       lines.once('SIGINT', () => stop('interrupted'));

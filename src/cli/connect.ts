@@ -1,8 +1,8 @@
 import {
   type Connection,
   withConnection as connect,
+  type KnownTarget,
   type RouteOptions,
-  type RouteStart,
 } from '../connection/connection.ts';
 import type { Context } from '../context.ts';
 import type { Fault } from '../transport/policy.ts';
@@ -18,14 +18,14 @@ export async function withConnection<T>(
   context: Context,
   options: ConnectionOptions,
   work: (connection: Connection) => Promise<T>,
-  start?: RouteStart,
+  known?: KnownTarget,
   say = createNotes(context, options).say,
 ): Promise<T> {
   const { stop, ...waiting } = showWaiting(context, options);
   const trace = options.verbose ? { trace: createNotes(context, options).trace } : {};
   try {
     const route = { ...options, address: addressOf(options) };
-    return await connect(context, route, { say, ...trace, ...waiting }, work, start);
+    return await connect(context, route, { say, ...trace, ...waiting }, work, known);
   } finally {
     stop();
   }

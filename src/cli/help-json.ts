@@ -4,7 +4,7 @@ import { checkOneOf } from '../requests/within-limits.ts';
 import { sharedOptions } from './options/shared-options.ts';
 import { findPackageFile } from './package-file.ts';
 
-/** What `help --json` prints, as scripts/reference.ts makes it in the build. */
+/** The output of `help --json`, as scripts/reference.ts makes it in the build. */
 interface Described {
   readonly command: string;
   readonly commands: readonly Described[];

@@ -5,7 +5,7 @@ import { toExitCodes, toOwnOutcomes } from './exit-codes.ts';
 import { optionFactsOf } from './options/facts.ts';
 import { optionsOf } from './options/leading.ts';
 
-/** What a command's help and the manual page say below its options. */
+/** The part of a command's help and of the manual page below the options. */
 export interface CommandHelp {
   /** Command lines that work as they are, one after the other. A long one continues after a backslash. */
   readonly examples: readonly [string, string];
@@ -14,7 +14,7 @@ export interface CommandHelp {
   /** Its CSV columns. `moreColumns` describes those that depend on the request. */
   readonly columns?: () => readonly string[];
   readonly moreColumns?: string;
-  /** What it costs, and the settings of its price. Without it, the command is free. */
+  /** Its cost, and the settings of its price. Without it, the command is free. */
   readonly cost?: { readonly text: string; readonly settings: readonly PriceName[] };
   /** Its outcomes; a group has those of its commands. */
   readonly outcomes?: readonly Outcome[];

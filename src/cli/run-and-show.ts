@@ -1,11 +1,15 @@
+import type { Printed } from '../columns/layout.ts';
 import type { Context } from '../context.ts';
 import { LeadpipeError, stoppedBy } from '../errors.ts';
 import type { Buyer } from '../operations/buyer.ts';
 import type { Delivery, OpenDelivery } from '../operations/delivery.ts';
-import type { Earlier } from '../operations/earlier.ts';
+import { findNamed } from '../operations/earlier.ts';
 import { type OperationEvent, type Running, runToEnd, type Stage } from '../operations/events.ts';
 import type { Reader } from '../operations/journal/operation-index.ts';
-import { type Order, type Results, type Runnable, run } from '../operations/run.ts';
+import type { Operation } from '../operations/operation.ts';
+import type { Order } from '../operations/order.ts';
+import { isPriceDue } from '../operations/prune-if-due.ts';
+import { type Results, type Runnable, run } from '../operations/run.ts';
 import { countOf, createWarnings, plural } from '../operations/wording.ts';
 import { RequestError } from '../transport/request-error.ts';
 import { type AskOptions, Declined } from './ask.ts';
@@ -15,8 +19,8 @@ import { createNotes, toCounted, withStatus } from './messages/status-line.ts';
 import { fileOf, type RecordOptions } from './options/record-options.ts';
 import type { ConnectionOptions } from './options/shared-options.ts';
 import { checkColumns } from './records/chosen-columns.ts';
-import { openOutput, type Printed } from './records/record-output.ts';
-import { learn } from './run-facts.ts';
+import { openOutput, type PrintedOutput } from './records/record-output.ts';
+import { learn, recordNewPrice } from './run-facts.ts';
 
 export interface Shown {
   /** Status text while waiting for one answer, or for the first row. */
@@ -24,7 +28,7 @@ export interface Shown {
   /** The requested number of leads. */
   readonly limit?: number | undefined;
   /** How its records are printed. */
-  readonly printed: Pick<Printed, 'csv' | 'shape' | 'layout'>;
+  readonly printed: Printed & Pick<PrintedOutput, 'csv'>;
   /** Called with the output once it is open; returns the one that is used. `announce` is awaited before another file is made. */
   readonly opened?: (delivery: Delivery, announce: Parameters<OpenDelivery>[1]) => Promise<Delivery>;
   /** The progress of a list, after this number of seconds. */
@@ -34,10 +38,14 @@ export interface Shown {
   ) => string;
   /** Additional handling of an event; an error ends the run. `warn` prints a line when no rows are in its way. */
   readonly on?: ((event: OperationEvent, warn: (line: string) => void) => void | Promise<void>) | undefined;
-  /** The earlier run to resume, if the user named one. */
-  readonly earlier?: ((buyer: Buyer, reader: Reader) => Promise<Earlier>) | undefined;
-  /** The reader that found it. */
-  readonly reader?: Reader | undefined;
+  /** The operation that the user wants to resume, if any. */
+  readonly resumes?: Resumes | undefined;
+}
+
+/** An operation to resume, and the reader that has found it. */
+export interface Resumes {
+  readonly operation: Operation;
+  readonly reader: Reader;
 }
 
 type ShowOptions = ConnectionOptions & RecordOptions & AskOptions & { readonly positions?: true };
@@ -65,10 +73,9 @@ export async function runAndShow<Kind extends Runnable>(
       throw error;
     }
   };
-  const { earlier: named, reader } = shown;
-  const earlier = named && ((found: Reader) => named(buyer, found));
   try {
-    return await show(context, options, run<Kind>(buyer, order, open, earlier, reader), shown);
+    const found = shown.resumes && (await findNamed(buyer, order, shown.resumes));
+    return await show(context, options, run<Kind>(buyer, order, open, found), shown);
   } catch (error) {
     if (error instanceof LeadpipeError && error.outcome === 'reader_closed') closeUnread(context, options);
     if (!(error instanceof Declined)) throw error;
@@ -82,7 +89,7 @@ export async function show<T>(
   context: Context,
   options: ShowOptions,
   operation: Running<T>,
-  shown: Pick<Shown, 'label' | 'limit' | 'toProgress' | 'on' | 'earlier'>,
+  shown: Pick<Shown, 'label' | 'limit' | 'toProgress' | 'on' | 'resumes'>,
 ): Promise<T> {
   const { clock, patience, signal, stderr, stdout } = context;
   const { say, warn } = createNotes(context, options);
@@ -104,18 +111,18 @@ export async function show<T>(
   let label = '';
   let leads = 0;
   let progress = (seconds: number): string | undefined =>
-    toProgress ? first : stage && toCounted({ unit: 'lead', limit }, leads, label, seconds);
+    toProgress ? first : stage && toCounted(limit, leads, label, seconds);
 
   async function take(event: OperationEvent): Promise<void> {
     learn(context, event);
     await on?.(event, warnLater);
     switch (event.is) {
       case 'again':
-        await (await import('./messages/earlier-runs.ts')).confirmAgain(context, options, event);
+        await (await import('./messages/earlier-runs.ts')).confirmRepurchase(context, options, event);
         break;
       case 'resuming': {
         const { confirmRest, toResumingLine } = await import('./messages/earlier-runs.ts');
-        const isNamed = shown.earlier !== undefined;
+        const isNamed = shown.resumes !== undefined;
         if (isNamed) await confirmRest(context, options, event.resuming);
         say(toResumingLine(event.resuming, isNamed, context));
         break;
@@ -158,6 +165,13 @@ export async function show<T>(
           `waiting up to ${event.seconds} s for ${countOf(event.answers, 'pending answer')}${options.local ? '' : ` that ${plural(event.answers, 'is', 'are')} paid for`}; press Ctrl-C again to stop at once`,
         );
         break;
+      case 'settled': {
+        const { unknown } = event.cost;
+        const isShown = !options.local && !options.quiet && !options.jsonErrors;
+        if (typeof unknown === 'object' && isShown && (await isPriceDue(context)))
+          recordNewPrice(context, unknown.setting);
+        break;
+      }
       case 'ended':
         // The status line is no longer needed.
         context.run.statusLine?.pause();

@@ -74,6 +74,11 @@ export function recordReplaced(context: Pick<Context, 'run'>): void {
   note(context, { isReplaced: true });
 }
 
+/** Records that the price with this setting is missing, and was not mentioned today. */
+export function recordNewPrice(context: Pick<Context, 'run'>, newPrice: string): void {
+  note(context, { newPrice });
+}
+
 /** Records the facts of the closing line. After it, nothing is left to resume. */
 export function recordEnd(context: Pick<Context, 'run'>, known: Parameters<typeof note>[1]): void {
   note(context, { ...known, isFinished: true });

@@ -8,15 +8,15 @@ import type { Ran } from './messages/hints.ts';
 import { fileOf } from './options/record-options.ts';
 import { factsOf } from './run-facts.ts';
 
-const text = { type: ['string', 'null'] };
+export const textOrNull = { type: ['string', 'null'] };
 const count = { type: ['integer', 'null'] };
 const credits = { type: ['number', 'null'] };
-const charges: readonly Charged[] = ['no', 'maybe', 'yes'];
+export const charges: readonly Charged[] = ['no', 'maybe', 'yes'];
 const states = ['complete', 'partial', 'failed', 'unknown', 'interrupted'] as const;
 
 /** The members of the object that `--summary` writes, in their order, each with its JSON Schema. */
 export const summaryMembers = {
-  operation_id: text,
+  operation_id: textOrNull,
   command: { type: 'string', description: 'such as "task run"' },
   state: { enum: states },
   exit: { enum: Object.values(exitCodes).map(({ code }) => code) },
@@ -25,15 +25,15 @@ export const summaryMembers = {
   rows_failed: { ...count, description: 'no result' },
   leads: { ...count, description: 'leads or items' },
   excluded: { ...count, description: 'left out here' },
-  stop_reason: text,
-  output: { ...text, description: 'the file of -o' },
+  stop_reason: textOrNull,
+  output: { ...textOrNull, description: 'the file of -o' },
   credits_at_most: { ...credits, description: 'if known' },
   charged: { enum: charges },
   credits_before: { ...credits, description: 'your balance' },
   credits_after: credits,
-  request_id: text,
-  leads_search_id: text,
-  resume: { ...text, description: 'the command to run' },
+  request_id: textOrNull,
+  leads_search_id: textOrNull,
+  resume: { ...textOrNull, description: 'the command to run' },
 };
 
 type Summary = Readonly<Record<keyof typeof summaryMembers, unknown>>;

@@ -1,4 +1,3 @@
-import type { Charged } from '../errors.ts';
 import { localKeys } from '../local-service/keys.ts';
 import { switchTable } from '../local-service/switches.ts';
 import { keptDays } from '../operations/journal/retention.ts';
@@ -10,12 +9,9 @@ import { toOptionText } from './options/facts.ts';
 import { createRowsOptions } from './options/rows-options.ts';
 import { sharedOptions } from './options/shared-options.ts';
 import { readingOptions, waitingOptions } from './options/task-options.ts';
-import { summaryMembers } from './summary.ts';
+import { charges, summaryMembers, textOrNull } from './summary.ts';
 
-const textOrNull = { type: ['string', 'null'] };
-const charges: readonly Charged[] = ['no', 'maybe', 'yes'];
-
-/** What `--json-errors` prints under `error`; messages/report.ts makes it. */
+/** The members that `--json-errors` prints under `error`; messages/report.ts makes it. */
 const members = {
   type: { type: 'string' },
   status: { type: ['integer', 'null'], description: 'HTTP status' },
@@ -68,7 +64,7 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
       rows: [
         ['NO_COLOR', 'if set, no colours'],
         ['FORCE_COLOR', 'if set, tables and messages are coloured in files and pipes too'],
-        ['COLUMNS', 'the width of a table that does not go to a terminal'],
+        ['COLUMNS', 'the width of tables when the output is not a terminal'],
         ['TZ', 'the time zone of the times that are shown, such as Europe/Berlin'],
         [
           'HTTPS_PROXY, ALL_PROXY, HTTP_PROXY',

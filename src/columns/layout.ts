@@ -40,6 +40,12 @@ export interface Layout {
 /** A layout that depends on the first records that are written. Throws when `signal` aborts. */
 export type LayoutOf = (records: readonly JsonText[], signal?: AbortSignal) => Layout | Promise<Layout>;
 
+/** How records are printed: rows, or one answer. */
+export interface Printed {
+  readonly shape: 'list' | 'single';
+  readonly layout: Layout | LayoutOf;
+}
+
 export type Tone = 'red' | 'yellow' | 'green';
 
 /** A column of a table for people. Its functions load no table code, so other formats can pass it on. */
@@ -53,7 +59,7 @@ export interface TableColumn {
   long?(record: JsonView): string;
   /** The JSON value of a cell, if it has only one: numbers are aligned to the right, addresses become links. */
   value?(record: JsonView): JsonText | undefined;
-  /** What a card shows in place of the text, one link per line. */
+  /** The links that a card shows in place of the text, one per line. */
   links?(record: JsonView): readonly Link[];
   /** The colour of a text in this column. */
   tone?(text: string): Tone | undefined;

@@ -14,9 +14,9 @@ const particles =
 const smallParticles = /^(?:al|ben|do|e|y|i|san|te|'t|’t)$/;
 /** Words between the two parts of one last name, such as `Ortega y Gasset`. */
 const links = /^[yei]$/;
-/** What follows a last name: `King Jr.` */
+/** Suffixes of a last name: `King Jr.` */
 const suffixes = /^(?:jr|sr|ii|iii|iv)\.?$/i;
-/** What follows a comma after a last name: `Example, PhD` */
+/** Titles after a comma: `Example, PhD` */
 const titles = /^(?:Ph\.?D|[BM]\.?Sc|M\.?D|Esq|[A-Z]{2,5})\.?$/;
 /** In Chinese, Japanese and Korean, the last name comes first. */
 const eastAsian = /^[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\s]+$/u;

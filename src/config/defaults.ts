@@ -10,3 +10,11 @@ export const defaults = {
   'poll.interval': 5,
   'poll.max': 30,
 } as const satisfies Settings;
+
+/** Pure: the shortest and the longest wait between two checks of a task, in milliseconds. */
+export function toPollTimes(settings: Settings) {
+  return {
+    firstMs: 1000 * (settings['poll.interval'] ?? defaults['poll.interval']),
+    maxMs: 1000 * (settings['poll.max'] ?? defaults['poll.max']),
+  };
+}

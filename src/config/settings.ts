@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
-import type { Context } from '../context.ts';
+import type { Context, StoreContext } from '../context.ts';
 import { ConfigurationError, UsageError } from '../errors.ts';
 import { isObject } from '../json/object.ts';
 import { printedFormats } from '../output/writer.ts';
 import { toBaseUrl } from '../requests/address.ts';
 import { clip } from '../requests/closed-list.ts';
-import { changeStore, readStore, type StoreContext, settingsPath } from './store.ts';
+import { changeStore, readStore, settingsPath } from './store.ts';
 
 /** A profile that is in use, and its settings. */
 export interface Profile {

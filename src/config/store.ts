@@ -1,13 +1,11 @@
 import { statSync } from 'node:fs';
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Context } from '../context.ts';
+import type { StoreContext } from '../context.ts';
 import { ConfigurationError, LeadpipeError, LocalIoError } from '../errors.ts';
 import { codeOf } from '../files/error-code.ts';
 import { reasonOf } from '../files/write-failure.ts';
 import { isObject } from '../json/object.ts';
-
-export type StoreContext = Pick<Context, 'directories' | 'pid' | 'clock' | 'random'>;
 
 type Content = Record<string, unknown>;
 

@@ -6,7 +6,7 @@ import { changeStore, keysPath, readStore } from './store.ts';
 
 export type CredentialStore = 'keychain' | 'file';
 
-/** Where the key of a profile is, and the only origin that it may be sent to. */
+/** The store of a profile's key, and the only origin that it may be sent to. */
 export interface KeyRecord {
   readonly origin: string;
   readonly store: CredentialStore;

@@ -42,11 +42,8 @@ export interface RouteListener {
   readonly connecting?: (host: string) => () => void;
 }
 
-/** A known target, used instead of the options. */
-export interface RouteStart {
-  /** An address and a key to try. */
-  readonly known?: (Target & { readonly profile: Profile }) | undefined;
-}
+/** An address and a key to try, used instead of the options. */
+export type KnownTarget = Target & { readonly profile: Profile };
 
 /** A connection to the service. */
 export interface Connection {
@@ -76,7 +73,7 @@ export async function withConnection<T>(
   options: RouteOptions,
   listener: RouteListener,
   work: (connection: Connection) => Promise<T>,
-  { known }: RouteStart = {},
+  known?: KnownTarget,
 ): Promise<T> {
   const profile = known?.profile ?? (await readProfile(context, options.profile));
   const { settings } = profile;

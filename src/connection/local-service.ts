@@ -7,7 +7,7 @@ import {
   isOfMemory,
   LeadpipeError,
   LocalIoError,
-  noMemory,
+  noMemoryMessage,
   UsageError,
 } from '../errors.ts';
 import { reasonOf } from '../files/write-failure.ts';
@@ -76,7 +76,7 @@ function toFailure(cause: unknown, { port }: LocalOptions, stateDir: string): un
   const { code, syscall } = cause as NodeJS.ErrnoException;
   const message = reasonOf(cause);
   const noState: ErrorDetails = { facts: { is: 'no_local_state' }, cause };
-  if (isOfMemory(cause)) return new ConfigurationError(noMemory, { is: 'no_memory' }, cause);
+  if (isOfMemory(cause)) return new ConfigurationError(noMemoryMessage, { is: 'no_memory' }, cause);
   if (cause instanceof FileError) return new UsageError(message);
   if (cause instanceof SwitchError) return new UsageError(message, { is: 'bad_switch' });
   if (cause instanceof LockTimeout) {

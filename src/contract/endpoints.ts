@@ -3,7 +3,7 @@
 export type KeyHeader = 'x-api-key' | 'bearer';
 
 /**
- * What the document promises for a repeated request with the same Idempotency-Key:
+ * The promise of the document for a repeated request with the same Idempotency-Key:
  * - `free`: a read, repeatable at will.
  * - `replays`: the existing task is returned, without a second charge.
  * - `refused`: 409; the first answer is never replayed.

@@ -47,6 +47,11 @@ export const limits = {
   extractLimit: { field: 'limit', unit: 'items', min: 1, max: 10_000, default: 100 },
 } as const satisfies Record<string, Limit>;
 
+/** Pure: the maximum number of leads that a request asks for. */
+export function leadLimitOf({ limit = limits.entityLimit.default }: { readonly limit?: number }): number {
+  return limit;
+}
+
 /** How long the service remembers an idempotency key, in milliseconds. Not documented: leadpipe assumes one day. */
 export const rememberedMs = 24 * 3_600_000;
 

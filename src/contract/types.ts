@@ -43,6 +43,11 @@ export const extractionTypes = [
 export const taskStates = ['created', 'running', 'done', 'error'] as const;
 export const terminalTaskStates = ['done', 'error'] as const satisfies readonly TaskState[];
 
+/** Pure: whether a task in this state brings nothing more. */
+export function hasEnded(state: string | null | undefined): boolean {
+  return terminalTaskStates.some((one) => one === state);
+}
+
 /** Open: clients treat new values as forward-compatible data. */
 export const knownStopReasons = ['limit', 'source_finished', 'no_data_timeout', 'rejected_streak'] as const;
 

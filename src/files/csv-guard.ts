@@ -14,11 +14,11 @@ const listMarker = /^[+\-＋－﹢﹣﹫−]/;
 
 /*
  * Texts that begin like a formula but stay unguarded, because no spreadsheet can calculate with them. Digits are arithmetic to Excel, and guarded, if
- * a sign precedes each number: `+49-30-1234567`. They are a phone number if two numbers are separated by a space, a parenthesis, a dash that is not a
- * minus, or the word for an extension; a single number is just a number.
+ * a sign precedes each number: `+49-30-1234567`. They are a phone number if two numbers are separated by a space, a parenthesis, a semicolon, a dash
+ * that is not a minus, or the word for an extension; a single number is just a number.
  */
 const sign = '[+\\-＋－﹢﹣−]';
-const between = '(?:\\s+\\(?|\\s*[()‐‑–]\\s*)';
+const between = '(?:\\s+\\(?|\\s*[()‐‑–]\\s*|\\s*;\\s*\\+?)';
 const extension = ',?\\s*(?:x|ext(?:ension)?\\.?|#)\\s*\\d+';
 const harmless: readonly RegExp[] = [
   // Only signs: there is nothing to calculate.
@@ -29,7 +29,10 @@ const harmless: readonly RegExp[] = [
     'iu',
   ),
   // A phone number, or several.
-  new RegExp(`^\\+(?=.*\\d(?:${between}\\d|${extension}$))\\d[\\d\\s()./,+‐‑–-]*\\d(?:${extension})?$`, 'i'),
+  new RegExp(
+    `^\\+\\s?\\(?(?=.*\\d(?:${between}\\d|${extension}$))\\d[\\d\\s()./,;+‐‑–-]*\\d(?:${extension})?$`,
+    'i',
+  ),
   // A handle. A formula would need a parenthesis, an operator or a second word.
   /^@[\p{L}\p{N}_][\p{L}\p{N}\p{M}_.·-]*(?:@[\p{L}\p{N}.-]+)?$/u,
 ];
@@ -47,9 +50,9 @@ function isFormula(text: string): boolean {
 /*
  * Places inside a cell where a spreadsheet may start a new one: a semicolon in countries with a decimal comma, a tab in pasted or imported text.
  * Quotes around the cell do not help: they count only at the start of a field, and for such a reader the field began earlier; a line end also ends
- * its row. After a delimiter every formula sign is guarded, since the field goes on into the next cell. A dash or a plus at the start of a later
- * line stays: it is mostly a list item. In a file with another delimiter, so does one after a comma. No spreadsheet splits at | unless told to, and
- * people use it in headlines.
+ * its row. The cell is quoted in the file, so what follows it there begins with a quote, and continues no number. A dash or a plus at the start of
+ * a later line stays: it is mostly a list item. In a file with another delimiter, so does one after a comma. No spreadsheet splits at | unless told
+ * to, and people use it in headlines.
  */
 const breaks = /[;\t\r\n]/g;
 const breaksAndCommas = /[;\t\r\n,]/g;
@@ -93,17 +96,17 @@ export function replaceFormulaStarts(
     places.lastIndex = isBreak ? found.index : nextVisible.lastIndex;
     if (isBreak) continue;
     const start = found.index + countApostrophes(text, found.index);
-    const isDelimiter = /[;\t]/.test(text.slice(at, found.index));
-    if (!(isDelimiter ? formula.test(text.charAt(start)) : isFormulaOfLine(text, start))) continue;
+    const isList = !/[;\t]/.test(text.slice(at, found.index)) && listMarker.test(text.charAt(start));
+    if (isList || !isFormulaOfLine(text, start)) continue;
     changed += text.slice(taken, found.index) + change(found[0]);
     taken = nextVisible.lastIndex;
   }
   return changed + text.slice(taken);
 }
 
-/** Pure: whether a formula begins here, on a later line or after a comma. */
+/** Pure: whether the rest of the line is a formula. */
 function isFormulaOfLine(text: string, start: number): boolean {
-  if (!formula.test(text.charAt(start)) || listMarker.test(text.charAt(start))) return false;
+  if (!formula.test(text.charAt(start))) return false;
   const [line = ''] = text.slice(start, start + maxCheckedLength + 1).split(/[\r\n]/, 1);
   return isFormula(line);
 }

@@ -3,7 +3,7 @@ export interface CsvRow {
   /** The line on which it begins, from 1. */
   readonly line: number;
   readonly cells: readonly string[];
-  /** What is wrong with the row, to be shown after `line 3`. */
+  /** The error in the row, to be shown after `line 3`. */
   readonly flaw: string | undefined;
 }
 

@@ -1,9 +1,10 @@
-import { open, stat } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { checkWebAssembly, LeadpipeError, UsageError } from '../errors.ts';
 import { objectOf } from '../json/text.ts';
 import { encodingOf, isSqliteError, loadSqlite, openBytes, reasonOf } from '../sqlite/database.ts';
 import { inUseError, useOf } from './database-use.ts';
 import { type FileRecord, nameIn, type ReadOptions, type Records, readAll } from './reading.ts';
+import { isRegularFile } from './target.ts';
 
 /** Bytes. A database is read as a whole, since it may come from a pipe. */
 const maxDatabase = 1024 * 1024 * 1024;
@@ -177,13 +178,7 @@ export function quoted(name: string): string {
 
 /** Throws `temporary` if the file is being written, or changed while it was read. */
 async function checkWhole(bytes: Uint8Array, what: string, path: string): Promise<void> {
-  if (
-    !(await stat(path).then(
-      (found) => found.isFile(),
-      () => false,
-    ))
-  )
-    return;
+  if (!(await isRegularFile(path))) return;
   const use = await useOf(path);
   if (use !== undefined && use !== 'reader') throw inUseError(what, use);
   const handle = await open(path);

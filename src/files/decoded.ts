@@ -64,7 +64,7 @@ function createDecoding(what: string) {
     } catch {
       throw new UsageError(
         `${what} is not UTF-8 text (${foundIn(decoder.encoding, bytes, before, line)})`,
-        'Save it as UTF-8 (in Excel: "CSV UTF-8"), or convert it from its encoding (for example WINDOWS-1252, SHIFT_JIS or GBK): iconv -f GBK -t UTF-8 <file> > new.csv. Nothing was sent.',
+        'Save it as UTF-8 (in Excel: "CSV UTF-8"), or convert it from its encoding (WINDOWS-1252, SHIFT_JIS, GBK or UTF-16LE, for example): iconv -f <encoding> -t UTF-8 <file> > new.csv. Nothing was sent.',
       );
     }
   };

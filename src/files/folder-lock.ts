@@ -19,7 +19,7 @@ import {
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { createClock, every, wait } from '../clock.ts';
-import type { Context } from '../context.ts';
+import type { Context, LockContext } from '../context.ts';
 import { LeadpipeError, LocalIoError } from '../errors.ts';
 import { codeOf } from './error-code.ts';
 import { isFromHere, isGone, isOwner, ownerOf } from './lock-owner.ts';
@@ -67,7 +67,7 @@ const queues = new Map<string, Promise<unknown>>();
  */
 export async function withFolderLock<T>(
   folder: string,
-  context: Pick<Context, 'pid' | 'clock' | 'random'>,
+  context: LockContext,
   what: string,
   work: (lock: HeldLock) => Promise<T>,
 ): Promise<T> {
@@ -93,7 +93,7 @@ export async function withFolderLock<T>(
  */
 export async function withLock<T>(
   path: string,
-  context: Pick<Context, 'pid' | 'clock' | 'random'>,
+  context: LockContext,
   what: string,
   work: (lock: HeldLock) => Promise<T>,
 ): Promise<T> {
@@ -238,7 +238,7 @@ export function isAlive(owner: string, folder: string): boolean {
  */
 function confirmHeld(path: string, { isOwn, owner }: ReturnType<typeof claimLock>, what: string): void {
   try {
-    const file = openToRead(join(path, owner));
+    const file = openSync(join(path, owner), readFlags);
     try {
       if (isOwn(file)) return;
     } finally {
@@ -264,11 +264,6 @@ function lostError(path: string, what: string): LockLostError {
     type: 'operation_locked',
     hint: 'This run has stopped and changed nothing since then. The other run continues the work.',
   });
-}
-
-/** Opens a file that another user may have replaced with a link (not followed) or a FIFO (not waited for). */
-function openToRead(path: string): number {
-  return openSync(path, readFlags);
 }
 
 function isSameOpen(one: number, other: number): boolean {
@@ -314,7 +309,7 @@ function nameOf(path: string, owner: string): string {
 }
 
 function readSmall(path: string): string {
-  const file = openToRead(path);
+  const file = openSync(path, readFlags);
   try {
     return fstatSync(file).isFile() ? readFileSync(file, 'utf8').slice(0, 300) : '';
   } finally {
@@ -325,7 +320,7 @@ function readSmall(path: string): string {
 /** Whether an owner from another place has had no heartbeat for a while. */
 function isSilent(path: string, owner: string, ms = silenceMs): boolean {
   if (isFromHere(owner)) return false;
-  const beat = beatOf(path, owner);
+  const beat = heartbeatTimeOf(path, owner);
   if (beat === undefined) return true;
   const now = timeAt(path);
   // A time far in the future counts as silence too: the clock was set back.
@@ -334,17 +329,17 @@ function isSilent(path: string, owner: string, ms = silenceMs): boolean {
 
 /** Watches an owner for a heartbeat. True if there is none, or if its file disappears. */
 async function staysSilent(path: string, owner: string, clock: Pick<Context['clock'], 'after'>) {
-  const before = beatOf(path, owner);
+  const before = heartbeatTimeOf(path, owner);
   for (let second = 0; before !== undefined && second < watchedSeconds; second++) {
     await wait(clock, 1000);
-    const now = beatOf(path, owner);
+    const now = heartbeatTimeOf(path, owner);
     if (now !== before) return now === undefined;
   }
   return true;
 }
 
 /** The time of an owner's last heartbeat, in milliseconds. */
-function beatOf(path: string, owner: string): number | undefined {
+function heartbeatTimeOf(path: string, owner: string): number | undefined {
   const files = [path, beside(path, owner)].map((at) => join(at, owner));
   return files.map((file) => withFallback(() => lstatSync(file).mtimeMs, undefined)).find(Boolean);
 }

@@ -5,9 +5,11 @@ export interface TableRow {
   /** The line of the text on which it begins, or the row of the sheet, from 1. */
   readonly line: number;
   readonly cells: readonly string[];
+  /** Set if it can't be read. */
+  readonly flaw?: string | undefined;
 }
 
-/** Where the header of a table is. */
+/** The place of a table's header. */
 export interface HeaderPlace {
   readonly line: number;
   readonly width: number;
@@ -26,12 +28,12 @@ export interface TableBegin {
 /** Rows in which the header is searched: titles and notes above it seldom have more. */
 const maxLooked = 10;
 
-/** Pure: the header is the first of ten rows with a cell that `isKnown`, otherwise the first row. */
+/** Pure: the header is the first of ten rows with a cell that `isKnown`, otherwise the first row, even if it can't be read. */
 export function findHeader(
   rows: readonly TableRow[],
   isKnown: (cell: string) => boolean,
 ): HeaderPlace | undefined {
-  const filled = rows.filter(({ cells }) => !cells.every(isBlank));
+  const filled = rows.filter(({ cells, flaw }) => flaw !== undefined || !cells.every(isBlank));
   const looked = filled
     .slice(0, maxLooked)
     .map(({ line, cells }) => ({ line, width: cells.length, known: cells.filter(isKnown).length }));

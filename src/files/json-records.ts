@@ -81,23 +81,30 @@ interface List {
   readonly text: JsonText;
 }
 
+/** Maximum objects around a list. Answers of APIs have one or two; each is read again for the one inside it. */
+const maxDepth = 4;
+
 /**
- * Pure: the lists in an object: its arrays of objects. Without any, its members are a list if all are objects with a common key, and none is named
- * like a column (then the object is one row with nested columns).
+ * Pure: the lists in an object: its arrays of objects. Without any, its members are a list if all are objects with a common key; otherwise the lists
+ * are those in its members. If a member is named like a column, the object is one row with nested columns.
  */
-export function rowsIn(object: JsonText, isName: (cell: string) => boolean): readonly List[] {
+export function rowsIn(object: JsonText, isName: (cell: string) => boolean, depth = 1): readonly List[] {
   const members = allMembers(object);
   const arrays = members.flatMap(([name, text]) => (/^\[\s*\{/.test(text) ? [{ name, text }] : []));
-  if (arrays.length > 0 || members.length < 2) return arrays;
-  const isRow = ([name, text]: readonly [string, JsonText]): boolean =>
-    kindOf(text) === 'object' && !isName(name);
-  if (!members.every(isRow)) return [];
-  const inner = members.map(([, text]) => objectMembers(text));
-  const isCommon = (name: string): boolean => inner.every((one) => one.has(name));
-  return [...(inner[0]?.keys() ?? [])].some(isCommon) ? [{ name: undefined, text: object }] : [];
+  if (arrays.length > 0 || members.some(([name]) => isName(name))) return arrays;
+  const objects = members.filter(([, text]) => kindOf(text) === 'object');
+  const [first, ...others] = objects.map(([, text]) => objectMembers(text));
+  const isCommon = (name: string): boolean => others.every((one) => one.has(name));
+  if (objects.length === members.length && others.length > 0 && [...(first?.keys() ?? [])].some(isCommon))
+    return [{ name: undefined, text: object }];
+  if (depth === maxDepth) return [];
+  return objects.flatMap(([above, text]) =>
+    rowsIn(text, isName, depth + 1).flatMap((one) =>
+      one.name === undefined ? [] : [{ ...one, name: `${above}.${one.name}` }],
+    ),
+  );
 }
 
-/** The members of an object as rows, each with its key. */
 async function* keyedRows(object: JsonText, firstLine: number): AsyncGenerator<FileRecord> {
   const members = allMembers(object);
   const own = members.some(([, text]) => objectMembers(text).has('key')) ? 'key_2' : 'key';

@@ -49,7 +49,7 @@ export function toCheckedLine(member: string, text: JsonText): string {
  * Pure: as above, for logs of up to a million lines. This checksum takes a third of the time. It finds all damage to a few adjacent bytes, and
  * misses one in four billion other cases.
  */
-export function toQuickLine(member: string, text: JsonText): string {
+export function toCrc32Line(member: string, text: JsonText): string {
   return `{"crc32":"${checksums.crc32(text)}","${member}":${text}}\n`;
 }
 
@@ -129,7 +129,7 @@ export interface LogState {
   readonly mtimeMs: number;
   /** Bytes. */
   readonly size: number;
-  /** Where its last whole line ends. */
+  /** The end of its last whole line. */
   readonly end: number;
 }
 
@@ -170,7 +170,7 @@ async function openAndRead(
     const { size } = found;
     if (known !== undefined && isUnchanged(known, found))
       return { handle, size, end: known.end, wasRead: false };
-    /** Where the last whole line ends. */
+    /** The end of the last whole line. */
     let end = 0;
     for await (const line of readLog(path)) {
       take(line);

@@ -17,7 +17,7 @@ export interface FileRecord {
 }
 
 export interface Records {
-  /** What the records have: columns, the members of JSON, or one text each. */
+  /** The kind of records: with columns, with the members of JSON, or one text each. */
   readonly format: 'csv' | 'jsonl' | 'text';
   /** The columns in their order, if there are any. */
   readonly columns: readonly string[] | undefined;
@@ -64,7 +64,7 @@ export interface ReadOptions {
   readonly sheet?: string | undefined;
 }
 
-/** Where a record is in its file. */
+/** The place of a record in its file. */
 export type Place = Pick<FileRecord, 'isRow' | 'line'>;
 
 /** Pure: a place in words: `line 3`, `row 3`. */
@@ -94,7 +94,7 @@ export function nameIn(names: Iterable<string>, wanted: string): string | undefi
 /** Bytes. A workbook is read as a whole, and its content is ten times as large. */
 export const maxWorkbook = 100 * 1024 * 1024;
 
-/** What to do with a table that another program can read. */
+/** Advice for a table that another program can read. */
 export const saveAs = 'Save it as CSV or xlsx, and give that file.';
 
 /** All bytes of a file. Throws UsageError with these words if there are more than `max`. */

@@ -59,7 +59,6 @@ async function whyNotReplaced(
   return undefined;
 }
 
-/** Pure: whether others have at least the rights of the group. */
 function othersHaveGroupRights(mode: number): boolean {
   return ((mode >> 3) & ~mode & 0o7) === 0;
 }

@@ -67,7 +67,7 @@ function chooseSheet(
   isHeader: (cell: string) => boolean,
 ): ChosenSheet {
   const sheets = openWorkbook(bytes, what);
-  const chosen = wanted === undefined ? firstTable(sheets, isHeader) : named(sheets, wanted, what);
+  const chosen = wanted === undefined ? firstTable(sheets, isHeader) : findSheet(sheets, wanted, what);
   const rows = chosen === undefined ? function* () {} : () => chosen.rows();
   const others = sheets.filter((sheet) => sheet !== chosen);
   const note =
@@ -77,7 +77,7 @@ function chooseSheet(
   return { rows, note, ...scanRows(rows(), what) };
 }
 
-function named(sheets: readonly Sheet[], wanted: string, what: string): Sheet {
+function findSheet(sheets: readonly Sheet[], wanted: string, what: string): Sheet {
   const found =
     sheets.find(({ name }) => name === wanted) ??
     sheets.find(({ name }) => name.trim().toLowerCase() === wanted.trim().toLowerCase()) ??

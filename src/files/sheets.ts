@@ -17,7 +17,7 @@ export interface Sheet {
 export interface SheetRow {
   /** From 1. */
   readonly line: number;
-  /** What the cells show, from column A to the last one that is filled. */
+  /** The texts that the cells show, from column A to the last filled one. */
   readonly cells: readonly string[];
   /** Whether Excel does not show it. */
   readonly isHidden: boolean;
@@ -226,7 +226,7 @@ function joined(text: string, part: string): string {
   return text + part;
 }
 
-/** How numbers are shown, by the style of a cell. */
+/** Reads the number format of each cell style. */
 function readFormats(xml: Uint8Array | undefined, is1904: boolean): CellFormatter[] {
   const codes = new Map<number, string>();
   const shows = new Map<number, CellFormatter>();

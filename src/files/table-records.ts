@@ -40,7 +40,7 @@ export async function openTable(
   for (let next = await parsed.next(); !next.done; next = await parsed.next()) {
     const { line, cells, flaw } = next.value;
     if (line < headerRow) {
-      if (!cells.every(isBlank)) above++;
+      if (flaw !== undefined || !cells.every(isBlank)) above++;
       continue;
     }
     if (line > headerRow) break;

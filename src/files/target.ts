@@ -40,6 +40,14 @@ export async function statOrNothing(path: string): Promise<Stats | undefined> {
   }
 }
 
+/** Whether it can be read twice. A pipe can't. */
+export async function isRegularFile(path: string): Promise<boolean> {
+  return await stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+}
+
 /** Whether two names, which need not exist, mean the same regular file, through symbolic or hard links. */
 export async function isSameFile(one: string, other: string): Promise<boolean> {
   const [a, b] = await Promise.all([one, other].map((path) => stat(path).catch(() => undefined)));

@@ -5,7 +5,6 @@ import type { FileRecord, ReadOptions, Records } from './reading.ts';
 
 /** A line that is not blank. */
 export interface TextLine {
-  /** Its number, from 1. */
   readonly line: number;
   /** Empty if it is longer than a row may be. */
   readonly text: string;

@@ -26,7 +26,7 @@ const causes: Readonly<Record<string, string>> = {
 export function writeFailure(name: string, error: unknown): LeadpipeError {
   const code = codeOf(error);
   if (code === 'EPIPE' || code === 'ECONNRESET' || code === 'ERR_STREAM_DESTROYED') {
-    return new LeadpipeError('reader_closed', 'the reader of the output has gone away', { cause: error });
+    return readerClosed(error);
   }
   if (code === 'ENOENT') {
     const { path } = error as NodeJS.ErrnoException;
@@ -40,6 +40,10 @@ export function writeFailure(name: string, error: unknown): LeadpipeError {
     return new LocalIoError(words, { hint: 'Create it, or write to another file.', cause: error });
   }
   return new LocalIoError(`can't write ${name}: ${reasonOf(error)}`, { cause: error });
+}
+
+export function readerClosed(cause?: unknown): LeadpipeError {
+  return new LeadpipeError('reader_closed', 'the reader of the output has gone away', { cause });
 }
 
 export function fail(name: string, error: unknown): never {

@@ -100,7 +100,7 @@ export function textsAnywhereIn(value: JsonText): JsonText[] {
 /** The names of members, from the outside to the inside. */
 export type Path = readonly string[];
 
-/** Where to find a value in a record: at the first of these paths that has one, or with a function. */
+/** The source of a value in a record: the first of these paths that has one, or with a function. */
 export type Source = readonly Path[] | ((record: JsonView) => JsonText | undefined);
 
 /** A JSON value that caches its parts. */

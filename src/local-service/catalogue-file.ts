@@ -7,7 +7,7 @@ import { allMembers, type JsonText, objectOf, stringOf } from '../json/text.ts';
 import { FileError, invalid, nullable, object, oneOf, readFields, text } from './fields.ts';
 import type { NewLead } from './lead.ts';
 
-/** Where the leads of an index come from. */
+/** The source of the leads of an index. */
 export interface CatalogueSource {
   readonly of: 'catalogue' | 'demonstration';
   /** The kind of source, and its bytes. The index is built again when either has changed. */

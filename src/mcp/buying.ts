@@ -1,23 +1,25 @@
 import { pause } from '../clock.ts';
 import { endpoints } from '../contract/endpoints.ts';
-import { limits } from '../contract/limits.ts';
+import { leadLimitOf } from '../contract/limits.ts';
+import type { EntitySearchRequest } from '../contract/types.ts';
 import { type Charged, LeadpipeError } from '../errors.ts';
 import { LockLostError } from '../files/folder-lock.ts';
 import type { JsonText } from '../json/text.ts';
 import type { Buyer } from '../operations/buyer.ts';
 import type { OpenDelivery } from '../operations/delivery.ts';
-import { type Earlier, findEarlier, noEarlierRun } from '../operations/earlier.ts';
+import { type EarlierCall, findEarlierCall, noEarlierRun } from '../operations/earlier.ts';
 import type { OperationEvent, Received } from '../operations/events.ts';
 import { folderOf } from '../operations/journal/folders.ts';
 import type { Reader } from '../operations/journal/operation-index.ts';
 import { createReader } from '../operations/journal/operation-index.ts';
 import { countReceived, readAnswer } from '../operations/journal/received.ts';
-import type { Bought as BoughtAnswer } from '../operations/kinds/answer.ts';
+import type { Bought } from '../operations/kinds/answer.ts';
 import { isGone } from '../operations/kinds/failed.ts';
-import { type AnswerKind, type BodyOf, failureOf, kindOf, kinds } from '../operations/kinds/kinds.ts';
+import { type AnswerKind, type BodyOf, failureOf, isAnswerKind, kinds } from '../operations/kinds/kinds.ts';
 import type { Operation } from '../operations/operation.ts';
+import type { Order } from '../operations/order.ts';
 import { type Cost, toWorstCase } from '../operations/prices.ts';
-import { type Order, run } from '../operations/run.ts';
+import { run } from '../operations/run.ts';
 import { createProgress, type Report } from './progress.ts';
 
 export type ToolKind = 'search' | 'task create' | AnswerKind;
@@ -31,7 +33,7 @@ export interface Wanted<Kind extends ToolKind = ToolKind> {
 }
 
 /** The result of a purchase, made now or before. Other facts are read from its journal. */
-export interface Bought {
+export interface Settled {
   /** The last of the operations that hold the records. */
   readonly operationId: string | undefined;
   readonly charged: Charged;
@@ -66,12 +68,12 @@ const lookAgainMs = 500;
  * Returns the stored result, resumes an unfinished purchase, or buys; if it may not buy, returns the possible cost. If several processes get
  * the same request at the same time, only one buys, and the others wait for its result.
  */
-export async function settle(buyer: Buyer, wanted: Wanted, terms: Terms): Promise<Bought | PossibleCost> {
-  if (terms.again) return await settleAs(buyer, wanted, terms, noEarlierRun);
+export async function settle(buyer: Buyer, wanted: Wanted, terms: Terms): Promise<Settled | PossibleCost> {
+  if (terms.again) return await settleAs(buyer, wanted, terms, noEarlierRun, createReader(buyer.context));
   const { clock, signal } = buyer.context;
   for (;;) {
     const reader = createReader(buyer.context);
-    const earlier = await findEarlier(buyer, toOrder(wanted), reader);
+    const earlier = await findEarlierCall(buyer, toOrder(wanted), reader);
     try {
       if (earlier.is !== 'running') return await settleAs(buyer, wanted, terms, earlier, reader);
     } catch (error) {
@@ -96,19 +98,18 @@ async function settleAs(
   buyer: Buyer,
   wanted: Wanted,
   { again, mayBuy, report }: Terms,
-  earlier: Exclude<Earlier, { is: 'running' }>,
-  reader?: Reader,
-): Promise<Bought | PossibleCost> {
-  if (earlier.is === 'stored') return await readBoughtBefore(buyer, earlier);
+  earlier: Exclude<EarlierCall, { is: 'running' }>,
+  reader: Reader,
+): Promise<Settled | PossibleCost> {
+  if (earlier.is === 'stored') return await readBoughtBefore(earlier.operation);
   const isFree = buyer.connection.origin === 'local';
   if (earlier.is === 'lost') throw toLost(earlier, isFree);
   const { kind, body } = wanted;
   const resumed = earlier.is === 'resume' ? earlier.operation : undefined;
   const received = resumed === undefined ? 0 : await countAll(resumed);
   if (!mayBuy) {
-    const { limit } = body as { readonly limit?: number };
     const isRest = kind === 'search' && received > 0 && resumed?.isInDoubt === false;
-    const left = isRest ? { ...body, limit: (limit ?? limits.entityLimit.default) - received } : body;
+    const left = isRest ? { ...body, limit: leadLimitOf(body as EntitySearchRequest) - received } : body;
     const worst = toWorstCase(kind, left as BodyOf<ToolKind>, buyer.connection);
     const key = resumed?.isInDoubt ? resumed.parts.at(-1)?.idempotencyKey : undefined;
     return { worst, isCounted: buyer.spending?.inDoubt.has(key ?? '') === true };
@@ -123,13 +124,10 @@ async function settleAs(
     if (event.is === 'ended') end = event.received;
     if (event.is === 'created') task = event.task.operationId;
   };
-  const operation = run(
-    { ...buyer, waits },
-    toOrder(wanted, again),
-    openInto(delivered),
-    async () => earlier,
+  const operation = run({ ...buyer, waits }, toOrder(wanted, again), openInto(delivered), {
+    earlier,
     reader,
-  );
+  });
   let result: unknown;
   let error: LeadpipeError | undefined;
   try {
@@ -140,7 +138,7 @@ async function settleAs(
   }
   if (kind === 'task create') return { operationId: task, charged: isFree ? 'no' : 'maybe', warnings };
   if (kind !== 'search') {
-    const { text = 'null', ids } = result as BoughtAnswer;
+    const { text = 'null', ids } = result as Bought;
     return { operationId: ids.operationId, charged: isFree ? 'no' : 'yes', answer: text, warnings };
   }
   // The leads are read from where they are stored.
@@ -200,16 +198,11 @@ function toOrder({ kind, body, onlyNew }: Wanted, again = false): Order<ToolKind
 }
 
 /** The stored result of an earlier purchase. Throws `no_result` if the service had finished without a result. */
-async function readBoughtBefore(
-  { context }: Buyer,
-  { operation }: Extract<Earlier, { is: 'stored' }>,
-): Promise<Bought> {
-  const { intent, operationId, progress } = operation;
+async function readBoughtBefore(operation: Operation): Promise<Settled> {
+  const { folder, intent, operationId, progress } = operation;
   const { command } = intent;
-  const answer = isAnswer(command)
-    ? await readAnswer(folderOf(context.directories.state, operationId))
-    : undefined;
-  const failure = answer && isAnswer(command) ? failureOf(command, answer) : undefined;
+  const answer = isAnswerKind(command) ? await readAnswer(folder) : undefined;
+  const failure = answer && isAnswerKind(command) ? failureOf(command, answer) : undefined;
   if (failure !== undefined) {
     throw new LeadpipeError('no_result', failure || 'finished without a result', {
       charged: 'no',
@@ -221,12 +214,7 @@ async function readBoughtBefore(
   return { operationId, charged: 'no', stored: true, answer };
 }
 
-function isAnswer(command: string): command is AnswerKind {
-  return kindOf(command)?.keeps === 'answer';
-}
-
-/** The error that the earlier operation ended with. */
-function toLost({ failed, operation }: Extract<Earlier, { is: 'lost' }>, isFree: boolean): LeadpipeError {
+function toLost({ failed, operation }: Extract<EarlierCall, { is: 'lost' }>, isFree: boolean): LeadpipeError {
   const { outcome, message, errorType, requestId, charged } = failed;
   const { idempotency_key: idempotencyKey = '' } = operation.intent;
   return new LeadpipeError(outcome, message, {

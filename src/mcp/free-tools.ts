@@ -1,8 +1,8 @@
 import { toStatusRecord } from '../answers.ts';
 import type { Page } from '../client.ts';
-import { defaults } from '../config/defaults.ts';
+import { toPollTimes } from '../config/defaults.ts';
 import { limits } from '../contract/limits.ts';
-import { terminalTaskStates } from '../contract/types.ts';
+import { hasEnded } from '../contract/types.ts';
 import { LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { isTask } from '../operations/kinds/kinds.ts';
@@ -65,7 +65,7 @@ export const freeTools: readonly FreeRow[] = [
         const { status, ready_count } = value.status;
         return {
           task: toAgentValue(toStatusRecord(id, text)),
-          complete: isEnded(status),
+          complete: hasEnded(status),
           next: ready_count > 0 ? 0 : undefined,
         };
       }),
@@ -84,10 +84,7 @@ export const freeTools: readonly FreeRow[] = [
       read(async (client, settings) => {
         const leadsSearchId = toTaskId(leads_search_id);
         const waiting = { clock: context.clock, random: context.random, signal };
-        const poll = {
-          firstMs: 1000 * (settings['poll.interval'] ?? defaults['poll.interval']),
-          maxMs: 1000 * (settings['poll.max'] ?? defaults['poll.max']),
-        };
+        const poll = toPollTimes(settings);
         let next: number = position;
         let last: Page['value'] | undefined;
         const readNext = async (num: number): Promise<readonly JsonText[]> => {
@@ -106,7 +103,7 @@ export const freeTools: readonly FreeRow[] = [
         const file = output === undefined ? undefined : await options.save(output, undefined, readAll());
         const leads = output === undefined ? await readNext(show) : [];
         const { status = 'running', ready_count = 0, limit }: Partial<Page['value']> = last ?? {};
-        const isWhole = isEnded(status) && next >= ready_count;
+        const isWhole = hasEnded(status) && next >= ready_count;
         return {
           output: file,
           leads: leads.map(toAgentValue),
@@ -169,10 +166,6 @@ export const freeTools: readonly FreeRow[] = [
 
 function toTaskId(given: string): string {
   return checkText(limits.leadsSearchId, 'leads_search_id', given.trim());
-}
-
-function isEnded(status: string): boolean {
-  return terminalTaskStates.some((one) => one === status);
 }
 
 function toNothingStoredError({ operationId, intent }: Operation, leadsSearchId: string | null) {

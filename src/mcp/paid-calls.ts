@@ -22,7 +22,7 @@ import { countOf } from '../operations/wording.ts';
 import { toTerminalText } from '../output/clean.ts';
 import { wireNames } from '../requests/within-limits.ts';
 import { toAgentValue, toCallResult } from './agent-json.ts';
-import { type Bought, type PossibleCost, settle, type Wanted } from './buying.ts';
+import { type PossibleCost, type Settled, settle, type Wanted } from './buying.ts';
 import type { Report } from './progress.ts';
 import type { Arguments, McpOptions, PaidRow, Result } from './tool.ts';
 
@@ -38,7 +38,7 @@ export interface Caller {
   readonly answer: { readonly key: string; readonly action: unknown } | undefined;
 }
 
-/** What a call asks for. One run buys it, and calls for the same join this run. */
+/** The order of a call. One run buys it, and other calls with the same order join this run. */
 interface ToolCall {
   readonly name: string;
   /** By body, so that duplicate rows are bought only once. */
@@ -50,14 +50,14 @@ interface ToolCall {
   readonly what: string;
 }
 
-type Outcome = Bought | LeadpipeError;
-type Outcomes<Settled = Outcome> = ReadonlyMap<string, Settled>;
+type CallOutcome = Settled | LeadpipeError;
+type Outcomes<One = CallOutcome> = ReadonlyMap<string, One>;
 /** The outcomes of a run, or the question that the client must ask the person before the next call. */
 type CallResult =
   | { readonly outcomes: Outcomes; readonly creditsLeft: number | undefined }
   | { readonly question: InputRequiredResult };
 
-interface Run {
+interface ActiveCall {
   readonly call: ToolCall;
   readonly done: Promise<CallResult>;
   /** The reports of all waiting calls. */
@@ -81,7 +81,7 @@ const general = [
 ];
 
 export function createPaidCalls(context: Context, { connect, spending, confirm, describe }: McpOptions) {
-  const runs = new Set<Run>();
+  const runs = new Set<ActiveCall>();
   /** The call of each open question, by key. */
   const questions = new Map<string, string>();
   let isClosed = false;
@@ -119,7 +119,7 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
     const results: Result[] = [];
     let failed = 0;
     for (const [at, one] of each.entries()) {
-      const outcome = outcomes.get(bodies[at] ?? '') as Outcome;
+      const outcome = outcomes.get(bodies[at] ?? '') as CallOutcome;
       const isError = outcome instanceof LeadpipeError;
       if (isError && !isRows) throw outcome;
       const hasFailed = isError || (outcome.error !== undefined && outcome.isEmpty === true);
@@ -146,7 +146,7 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
     const isAnswered = questions.get(key) === call.name && questions.delete(key);
     if (isAnswered && action !== 'accept') throw toDeclined();
     // A run that is being stopped still stores its leads. The new run waits for that, and resumes it.
-    const isSame = (one: Run): boolean =>
+    const isSame = (one: ActiveCall): boolean =>
       one.call.name === call.name && !one.call.again && !one.stop.signal.aborted;
     const run = call.again || isAnswered ? undefined : [...runs].find(isSame);
     const { listeners, stop, done } = run ?? begin(call, confirm && !isAnswered ? caller : undefined);
@@ -165,7 +165,7 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
     }
   }
 
-  function begin(call: ToolCall, asker: Caller | undefined): Run {
+  function begin(call: ToolCall, asker: Caller | undefined): ActiveCall {
     const { clock, directories, ids, pid, random, zone } = context;
     const stop = new AbortController();
     if (isClosed || context.signal.aborted) stop.abort('interrupted');
@@ -178,7 +178,7 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
       limit ??= toSpending(undefined, connection);
       return await buy({ connection, context: own, spending: limit }, call, report, asker);
     }).finally(() => runs.delete(run));
-    const run: Run = { call, done, listeners, stop };
+    const run: ActiveCall = { call, done, listeners, stop };
     runs.add(run);
     return run;
   }
@@ -245,12 +245,12 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
   async function toResult(
     tool: PaidRow,
     args: Arguments,
-    bought: Bought,
+    bought: Settled,
     signal: AbortSignal,
   ): Promise<Result> {
     const { answer, charged, error, operationId, stored, warnings = [] } = bought;
     const { state } = context.directories;
-    // What is paid for is returned, even if its journal can't be read.
+    // Paid results are returned even if their journal can't be read.
     const operation = await readOperation(createJournals(state), operationId ?? '').catch(() => undefined);
     const known = operation && (await readHistoryRecord(operation));
     const all = operation === undefined ? [] : readStored(operation, signal);
@@ -295,7 +295,7 @@ async function toBody(tool: PaidRow, args: Arguments, row: string): Promise<Want
 async function toRecords(
   { records: name, kind }: PaidRow,
   show: number,
-  { answer, unrecorded }: Bought,
+  { answer, unrecorded }: Settled,
   stored: AsyncIterable<readonly JsonText[]> | Iterable<readonly JsonText[]>,
   signal: AbortSignal,
 ): Promise<Result> {
@@ -320,8 +320,8 @@ async function settleAll(
   { wanted, again, isRows }: ToolCall,
   mayBuy: boolean,
   report: Report,
-): Promise<Outcomes<Outcome | PossibleCost>> {
-  const outcomes = new Map<string, Outcome | PossibleCost>();
+): Promise<Outcomes<CallOutcome | PossibleCost>> {
+  const outcomes = new Map<string, CallOutcome | PossibleCost>();
   const left = wanted.entries();
   let stop: LeadpipeError | undefined;
   const failed = (error: unknown): LeadpipeError => {
@@ -345,7 +345,7 @@ async function settleAll(
 }
 
 /** Pure: `charged` for all outcomes together. */
-function chargedOf(outcomes: readonly Outcome[]) {
+function chargedOf(outcomes: readonly CallOutcome[]) {
   const costs = outcomes.map((one) => (one instanceof LeadpipeError ? one.details : one).charged);
   return (['yes', 'maybe'] as const).find((cost) => costs.includes(cost)) ?? 'no';
 }

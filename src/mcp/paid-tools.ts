@@ -35,7 +35,10 @@ const searched = {
     description: 'leave out the leads of these leads_search_ids',
   },
   dedup_custom_leads: { ...listOf(limits.dedupCustomLeads), description: 'leave out leads of these names' },
-  only_new: { ...boolean, description: 'leave out what only_new searches of this type brought' },
+  only_new: {
+    ...boolean,
+    description: 'leave out leads of earlier only_new searches of this type',
+  },
 } as const;
 
 const bought = {

@@ -16,7 +16,7 @@ import { paidTools } from './paid-tools.ts';
 import { createProgress, type Report } from './progress.ts';
 import { checkArguments, type FreeCall, type McpOptions, toDefinition } from './tool.ts';
 
-/** What an agent reads first. Every conversation pays for it. */
+/** The first text that an agent reads. Every conversation pays for it. */
 const instructions = [
   'Finds leads (people, companies, creators, stores), looks up contacts, answers questions, fills in fields, and extracts lists.',
   'search, task_create, contact, research, enrich and extract cost credits; everything else is free.',
@@ -33,7 +33,7 @@ export const tools = [...paidTools, ...freeTools];
 
 type Request = ServerContext['mcpReq'];
 
-/** What all clients of the server share: running purchases, and the limit. */
+/** State that all clients of the server share: running purchases, and the limit. */
 export function createSession(context: Context, options: McpOptions) {
   const { connect, say, describe } = options;
   const paid = createPaidCalls(context, options);

@@ -1,5 +1,5 @@
 import { fromWallTime, toMinutes, type Zone } from '../clock.ts';
-import type { Context } from '../context.ts';
+import type { Context, StoreContext } from '../context.ts';
 import { LeadpipeError } from '../errors.ts';
 import { isLocked } from '../files/folder-lock.ts';
 import type { Buyer } from './buyer.ts';
@@ -7,7 +7,7 @@ import type { Cost, UnknownCost } from './journal/entries.ts';
 import { folderOf } from './journal/folders.ts';
 import type { IndexLine } from './journal/index-lines.ts';
 import { createJournals } from './journal/journal-file.ts';
-import { type IndexContext, type OperationIndex, openIndex, type Reader } from './journal/operation-index.ts';
+import { type OperationIndex, openIndex, type Reader } from './journal/operation-index.ts';
 import { readOperation, readSpent } from './known-operations.ts';
 import {
   creditsOf,
@@ -48,7 +48,7 @@ interface Counted {
 export async function usedToday(
   index: OperationIndex,
   prices: Prices,
-  context: IndexContext & Pick<Context, 'zone'>,
+  context: StoreContext & Pick<Context, 'zone'>,
 ): Promise<{ readonly credits: number; readonly unknown: readonly UnknownPurchase[] }> {
   const today = dayOf(context.clock.now(), context.zone);
   const midnight = fromWallTime(`${today}T00:00`, context.zone).getTime();
@@ -75,13 +75,13 @@ export async function usedToday(
 }
 
 /** The costs that one operation counts, from its lines in their order: its recorded cost replaces its worst case. */
-async function countedOf(lines: readonly MoneyLine[], context: IndexContext): Promise<readonly Counted[]> {
+async function countedOf(lines: readonly MoneyLine[], context: StoreContext): Promise<readonly Counted[]> {
   const counted: Counted[] = [];
   let open: Counted[] = [];
   let soFar = nothing;
   const settle = (spent: Cost): void => {
     const cost = minus(spent, soFar);
-    // What was killed counted with what it could cost, until its end is known.
+    // A killed run counts with its worst case until its end is known.
     const { time = '' } = (cost.credits < 0 ? undefined : open.at(-1)) ?? counted.at(-1) ?? {};
     counted.push({ time, cost });
     open = [];
@@ -136,13 +136,20 @@ function limitOf({ connection, context }: Buyer, worst: Cost) {
   };
 }
 
+/** The credits that are left today; infinite without a limit, and if they can't be known: `toDayCheck` then says why. */
+export async function leftToday(buyer: Buyer, worst: Cost, reader: Reader): Promise<number> {
+  const left = async () => limitOf(buyer, worst)?.leftIn(await reader.openIndex());
+  return (await left().catch(() => undefined)) ?? Number.POSITIVE_INFINITY;
+}
+
 /**
- * Returns a check that refuses a cost above what is left of the day's limit; undefined without a limit, or for the free local service. Throws
- * `credits` if the worst case is unknown.
+ * Returns a check that refuses a cost above what is left of the day's limit; undefined without a limit, or for the free local service. `first`:
+ * how many rows of a list the limit covers. Throws `credits` if the worst case is unknown.
  */
 export function toDayCheck(
   buyer: Buyer,
   worst: Cost,
+  first: number | undefined,
 ): ((index: OperationIndex, more: Cost) => Promise<void>) | undefined {
   const day = limitOf(buyer, worst);
   if (day === undefined) return undefined;
@@ -152,7 +159,7 @@ export function toDayCheck(
     throw refused(
       `this can cost ${countOf(credits, 'credit')}, but only ${areOf(left)} left of the ${day.limit} for today; nothing was bought`,
       'over_limit',
-      { is: 'over_day_limit', setting: 'max_credits_per_day', worst: credits, left },
+      { is: 'over_day_limit', setting: 'max_credits_per_day', worst: credits, left, first },
     );
   };
 }

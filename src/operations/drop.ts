@@ -1,7 +1,9 @@
+import type { StoreContext } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { entry } from './journal/entries.ts';
-import type { IndexContext } from './journal/operation-index.ts';
-import { readSpent, withOperation } from './known-operations.ts';
+import { naming } from './journal/journal.ts';
+
+import { openOperation, readSpent } from './known-operations.ts';
 import type { Operation } from './operation.ts';
 import { readHistoryRecord, receivedOf } from './report/history.ts';
 import { removeFiles } from './run-output.ts';
@@ -17,8 +19,9 @@ export async function checkDroppable(operation: Operation): Promise<void> {
  * Ends an unfinished operation, so that it is no longer resumed and can be pruned. Its records and its possible cost stay; its temporary
  * output files are removed. Throws `temporary` while a process works on it, UsageError as `checkDroppable`, LocalIoError.
  */
-export async function dropOperation(context: IndexContext, operationId: string): Promise<void> {
-  await withOperation(context, operationId, async (journal, operation) => {
+export async function dropOperation(context: StoreContext, operationId: string): Promise<void> {
+  const { journal, operation } = await openOperation(context, operationId);
+  try {
     await checkDroppable(operation);
     const record = await readHistoryRecord(operation);
     const { charged, excluded, found, leads, not_found } = record;
@@ -33,5 +36,9 @@ export async function dropOperation(context: IndexContext, operationId: string):
       }),
     );
     await removeFiles(operation.files);
-  });
+  } catch (error) {
+    throw naming(error, operationId);
+  } finally {
+    await journal.close();
+  }
 }

@@ -1,7 +1,7 @@
 import { dayMs } from '../clock.ts';
 import { rememberedMs } from '../contract/limits.ts';
 import { digestOf } from '../digest.ts';
-import { type Facts, LeadpipeError, UsageError } from '../errors.ts';
+import { LeadpipeError, notResumable, UsageError } from '../errors.ts';
 import { isLocked, lockedError } from '../files/folder-lock.ts';
 import { type Buyer, isSameBuyer } from './buyer.ts';
 import type { EarlierRun, UnresumableRun } from './events.ts';
@@ -10,12 +10,13 @@ import { folderOf } from './journal/folders.ts';
 import { lastWritten } from './journal/journal-file.ts';
 import type { OperationIndex, Reader } from './journal/operation-index.ts';
 import { readAnswer } from './journal/received.ts';
-import { isPaid, kindOf, type PaidKind, rowsOf, toRequest } from './kinds/kinds.ts';
+import { canCost, isAnswerKind, kindOf, type PaidKind, rowsOf, toRequest } from './kinds/kinds.ts';
 import { readOperation } from './known-operations.ts';
 import type { Failed, Operation } from './operation.ts';
 import type { Order } from './order.ts';
 import { digestsOf, type OrderDigests, type Ordered, toRowRequestText } from './order-digests.ts';
 
+/** How a run of an order begins. */
 export type Earlier =
   /** It is bought. `before`: an earlier run of the same order, if any. */
   | { readonly is: 'new'; readonly before?: EarlierRun | undefined; readonly answers: Answers }
@@ -26,8 +27,18 @@ export type Earlier =
       readonly answers: Answers;
       /** Whether to buy everything again if the operation can't be resumed. */
       readonly mayStartOver: boolean;
-    }
-  /** Another process is working on it. Only agents get this; the command line fails when it locks the operation. */
+    };
+
+/** An earlier run, and the reader that has found it. */
+export interface Found {
+  readonly earlier: Earlier;
+  readonly reader: Reader;
+}
+
+/** As above for an agent's call. With `running`, `stored` and `lost`, nothing is sent. */
+export type EarlierCall =
+  | Earlier
+  /** Another process is working on it. A command fails when it locks the operation. */
   | { readonly is: 'running' }
   /** It was bought, and what arrived is stored here. */
   | { readonly is: 'stored'; readonly operation: Operation }
@@ -46,7 +57,7 @@ const storedMs = 10 * 60_000;
 /** An earlier run can only matter if it has one of these in common with the order. */
 const deciding = ['like', 'same', 'run', 'key'] as const;
 
-interface Lookup {
+interface Asking {
   readonly buyer: Buyer;
   readonly order: Order;
   readonly ordered: Ordered;
@@ -56,41 +67,50 @@ interface Lookup {
 }
 
 /**
- * Finds an earlier run of this order, and what is to be done about it. Searches, tasks, lists, agents and previews all ask here. Writes nothing. Throws
- * LocalIoError, and ConfigurationError for a journal of the same order that can't be read.
+ * Finds an earlier run of this order, and what is to be done about it: an unfinished run with the same output is resumed, others are reported. Searches,
+ * tasks, lists and previews all ask here. Writes nothing. Throws LocalIoError, and ConfigurationError for a journal of the same order that can't be read.
  */
 export async function findEarlier(buyer: Buyer, order: Order, reader: Reader): Promise<Earlier> {
-  const isList = rowsOf(order.kind) !== undefined;
-  if (!order.keep || (!isPaid(order.kind) && !isList)) return noEarlierRun;
-  const asking = await openLookup(buyer, order, reader);
+  const asking = await lookUp(buyer, order, reader);
+  return asking === undefined ? noEarlierRun : await findForCommand(asking);
+}
+
+/** As `findEarlier`, for an agent's call. */
+export async function findEarlierCall(buyer: Buyer, order: Order, reader: Reader): Promise<EarlierCall> {
+  const asking = await lookUp(buyer, order, reader);
+  return asking === undefined ? noEarlierRun : await findForTool(asking);
+}
+
+/** Undefined if there is certainly no earlier run. */
+async function lookUp(buyer: Buyer, order: Order, reader: Reader): Promise<Asking | undefined> {
+  if (!order.keep || !canCost(order.kind)) return undefined;
+  const asking = await openAsking(buyer, order, reader);
   const { digests, index } = asking;
   const isKnown = deciding.some((name) => {
     const digest = digests[name];
     return digest !== undefined && !index.find(name, digest).next().done;
   });
-  if (!isKnown) return noEarlierRun;
-  return order.terms.options.tool === true ? await findForTool(asking) : await findForCommand(asking);
+  return isKnown ? asking : undefined;
 }
 
-/**
- * Resumes an operation that the user named. Throws UsageError, with the facts `elsewhere`, if its output file now has rows of a later operation.
- */
+/** Resumes an operation that the user named. Throws UsageError if its output file now has rows of a later operation. */
 export async function findNamed(
   buyer: Buyer,
   order: Order,
-  operation: Operation,
-  elsewhere: Facts,
-  reader: Reader,
-): Promise<Earlier> {
+  { operation, reader }: { readonly operation: Operation; readonly reader: Reader },
+): Promise<Found> {
   const later = await placedLater(order, operation, reader);
   if (later !== undefined) {
-    throw new UsageError(`${order.terms.output} has rows of a later operation, ${later}`, elsewhere);
+    throw new UsageError(`${order.terms.output} has rows of a later operation, ${later}`, {
+      is: 'resume_elsewhere',
+      operationId: operation.operationId,
+    }).with({ type: notResumable });
   }
   const answers: Operation[] = [];
   if (order.terms.options.run !== undefined) {
-    for await (const one of operationsBy(await openLookup(buyer, order, reader), 'run')) answers.push(one);
+    for await (const one of operationsBy(await openAsking(buyer, order, reader), 'run')) answers.push(one);
   }
-  return { is: 'resume', operation, answers, mayStartOver: false };
+  return { earlier: { is: 'resume', operation, answers, mayStartOver: false }, reader };
 }
 
 /** The ID of a later operation that replaced the output file; undefined if there is none, or if rows are appended. */
@@ -141,8 +161,15 @@ export function toBegunCheck(
 
 /** Lists with the same output are the same order if they read the same file; calls of agents, if their requests are identical. */
 function isSameOrder(one: Intent, other: Intent, isTool: boolean): boolean {
-  if (isTool) return (one.requested ?? one.body) === (other.requested ?? other.body);
+  if (isTool) return isSameRequest(one, other);
   return one.options.input === other.options.input;
+}
+
+type Requested = Pick<Ordered, 'body' | 'requested'>;
+
+/** Pure: whether the user has asked for the same, whatever was excluded from it. */
+function isSameRequest(one: Requested, other: Requested): boolean {
+  return (one.requested ?? one.body) === (other.requested ?? other.body);
 }
 
 function toBegun(folder: string, operationId: string): LeadpipeError {
@@ -156,7 +183,7 @@ function toBegun(folder: string, operationId: string): LeadpipeError {
   );
 }
 
-async function openLookup(buyer: Buyer, order: Order, reader: Reader): Promise<Lookup> {
+async function openAsking(buyer: Buyer, order: Order, reader: Reader): Promise<Asking> {
   const ordered = toOrdered(buyer, order);
   const { idempotencyKey } = order;
   const key = idempotencyKey === undefined ? undefined : digestOf(idempotencyKey);
@@ -177,8 +204,7 @@ function toOrdered({ connection }: Buyer, { kind, body, list, terms }: Order): O
   };
 }
 
-/** The rules for a command: an unfinished run with the same output is resumed; other runs are reported. */
-async function findForCommand(asking: Lookup): Promise<Earlier> {
+async function findForCommand(asking: Asking): Promise<Earlier> {
   const { order, ordered } = asking;
   const answers: Operation[] = [];
   for await (const operation of operationsBy(asking, 'run')) answers.push(operation);
@@ -188,10 +214,10 @@ async function findForCommand(asking: Lookup): Promise<Earlier> {
   if (found !== undefined) {
     return { is: 'resume', operation: found, answers, mayStartOver: true };
   }
-  const { endpoint, keeps } = kindOf(order.kind) ?? {};
+  const { endpoint } = kindOf(order.kind) ?? {};
   // The newest run of the same request with the same output: the service does not send its answer again.
   const newest =
-    (keeps === 'answer' || endpoint === 'createTask') && ordered.origin !== 'local'
+    (isAnswerKind(order.kind) || endpoint === 'createTask') && ordered.origin !== 'local'
       ? await firstOf(operationsBy(asking, 'like'), ({ intent, isRefused }) => {
           return !isRefused && intent.output === order.terms.output;
         })
@@ -204,8 +230,8 @@ async function findForCommand(asking: Lookup): Promise<Earlier> {
  * This buyer's operations, newest first; at most `max` are read. Throws ConfigurationError for one that can't be read and was not complete.
  */
 async function* operationsBy(
-  { digests, index, buyer, order, reader }: Lookup,
-  key: keyof Lookup['digests'],
+  { digests, index, buyer, order, reader }: Asking,
+  key: keyof Asking['digests'],
   max = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<Operation> {
   let read = 0;
@@ -228,13 +254,13 @@ async function* operationsBy(
 }
 
 /** Operations with the same request in the last day, newest first. */
-async function* sameOfDay(asking: Lookup): AsyncGenerator<Operation> {
+async function* sameOfDay(asking: Asking): AsyncGenerator<Operation> {
   const { buyer, ordered } = asking;
   const now = buyer.context.clock.now().getTime();
   for await (const operation of operationsBy(asking, 'like')) {
     const { intent } = operation;
     if (now - Date.parse(intent.time) > dayMs) return;
-    if ((intent.requested ?? intent.body) === (ordered.requested ?? ordered.body)) yield operation;
+    if (isSameRequest(intent, ordered)) yield operation;
   }
 }
 
@@ -247,11 +273,11 @@ async function firstOf(
 }
 
 /** Finds a sent request without an answer. If it is sent again with its key, it is not charged twice. */
-async function findUnanswered(asking: Lookup): Promise<Operation | undefined> {
+async function findUnanswered(asking: Asking): Promise<Operation | undefined> {
   const { index, order, ordered } = asking;
   const { idempotencyKey, kind, terms } = order;
   if (idempotencyKey !== undefined) {
-    if (kindOf(kind)?.keeps !== 'answer') return undefined;
+    if (!isAnswerKind(kind)) return undefined;
     // The earlier request with this key.
     return await firstOf(operationsBy(asking, 'key'), (one) => {
       return one.intent.body === ordered.body && one.intent.output === terms.output && isLost(one);
@@ -271,7 +297,7 @@ async function findUnanswered(asking: Lookup): Promise<Operation | undefined> {
 }
 
 /** The newest unfinished run of the same task or list into the same file. */
-async function findUnfinished(asking: Lookup): Promise<Operation | undefined> {
+async function findUnfinished(asking: Asking): Promise<Operation | undefined> {
   const { idempotencyKey, kind, rows, terms } = asking.order;
   let found: Operation | undefined;
   for await (const operation of operationsBy(asking, 'same')) {
@@ -288,7 +314,7 @@ async function findUnfinished(asking: Lookup): Promise<Operation | undefined> {
 }
 
 /** The newest run of the same search into the same file decides. Runs that were refused or never sent don't count. */
-async function findSearch(asking: Lookup): Promise<Operation | undefined> {
+async function findSearch(asking: Asking): Promise<Operation | undefined> {
   const operation = await firstOf(operationsBy(asking, 'same'), ({ isBegun }) => isBegun);
   return operation?.resumes === 'rest' || operation?.isInDoubt ? operation : undefined;
 }
@@ -297,7 +323,7 @@ async function findSearch(asking: Lookup): Promise<Operation | undefined> {
  * The most useful run to name before everything is bought again: one with the same output first, then a complete one. Undefined if buying again is
  * intended: only new leads are wanted, the run has a name, or the service is free. Standard input is different each time.
  */
-async function findBefore(asking: Lookup): Promise<EarlierRun | undefined> {
+async function findBefore(asking: Asking): Promise<EarlierRun | undefined> {
   const { list, terms } = asking.order;
   const { input, run } = terms.options;
   if (list?.onlyNew || run !== undefined || asking.ordered.origin === 'local' || input === '-')
@@ -317,19 +343,18 @@ async function findBefore(asking: Lookup): Promise<EarlierRun | undefined> {
 /** Why to ask before the same order is bought again: it was bought in the last day, or is unfinished. Undefined if neither. */
 function whyAgain(
   { countedAt, folder, intent, isComplete, isReaderGone, parts, resumes }: Operation,
-  { buyer, order, ordered }: Lookup,
+  { buyer, order, ordered }: Asking,
 ): 'complete' | 'unfinished' | undefined {
   // The service does not charge a key twice.
   const isSameKey = parts.some(({ idempotencyKey }) => idempotencyKey === order.idempotencyKey);
   if (isSameKey || isReaderGone || isLocked(folder)) return undefined;
   if (resumes !== 'no') return 'unfinished';
-  const isSame = (intent.requested ?? intent.body) === (ordered.requested ?? ordered.body);
   const age = buyer.context.clock.now().getTime() - Date.parse(countedAt);
-  return isComplete && isSame && age <= dayMs ? 'complete' : undefined;
+  return isComplete && isSameRequest(intent, ordered) && age <= dayMs ? 'complete' : undefined;
 }
 
 /** The rules for an agent's call: what it bought within ten minutes is returned again, and what was left is resumed. */
-async function findForTool(asking: Lookup): Promise<Earlier> {
+async function findForTool(asking: Asking): Promise<EarlierCall> {
   const { context } = asking.buyer;
   const operation = await firstOf(sameOfDay(asking), ({ intent: { options }, isRefused }) => {
     return options.tool === true && !isRefused;
@@ -358,7 +383,7 @@ async function findForTool(asking: Lookup): Promise<Earlier> {
 function toUnresumable(operation: Operation): UnresumableRun | undefined {
   const { end, intent } = operation;
   if (end?.outcome === 'not_found') return { operation, why: 'gone' };
-  const isAnswerLost = kindOf(intent.command)?.keeps === 'answer' && isLost(operation);
+  const isAnswerLost = isAnswerKind(intent.command) && isLost(operation);
   return end?.outcome === 'unknown' || isAnswerLost ? { operation, why: 'lost' } : undefined;
 }
 

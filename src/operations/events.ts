@@ -4,14 +4,14 @@ import type { InputRow } from '../requests/rows.ts';
 import type { Preview } from '../transport/request.ts';
 import type { ListCounts } from './kinds/list-outcome.ts';
 import type { CountedRows } from './kinds/list-rows.ts';
-import type { RowFailure } from './kinds/row-outcome.ts';
+import type { RowFailure } from './kinds/row-parts.ts';
 import type { Operation } from './operation.ts';
 import type { Cost } from './prices.ts';
 
 /** The steps that take time. */
 export type Stage = 'asking' | 'searching' | 'creating' | 'waiting' | 'fetching';
 
-/** What happens while an operation runs. Its caller shows it. */
+/** The events of a running operation. Its caller shows them. */
 export type OperationEvent =
   /** Shown instead of sending. */
   | ({ readonly is: 'preview' } & Previewed)
@@ -24,7 +24,7 @@ export type OperationEvent =
       readonly isPaid: boolean;
       readonly credits: number | null;
     }
-  /** What the operation now waits for. */
+  /** The answer that the operation now waits for. */
   | { readonly is: 'stage'; readonly stage: Stage }
   /** This many more records are in the output. */
   | { readonly is: 'delivered'; readonly records: number }
@@ -62,12 +62,12 @@ export type OperationEvent =
   /** The operation is over, and its rows are in place. For a search also what arrived, even if it was cut. */
   | { readonly is: 'ended'; readonly received?: Received };
 
-/** What buying would do now. */
+/** A preview of the purchase. */
 export interface Previewed {
   /** The request that would be sent (of a list, the first); undefined if nothing that can cost would be sent. */
   readonly request: Preview | undefined;
   readonly worst: Cost;
-  /** The balance, if the service told it. */
+  /** The balance, if the service sent it. */
   readonly available: number | undefined;
   /** For a list. */
   readonly rows: CountedRows | undefined;
@@ -93,7 +93,7 @@ export type Unresumable = 'in_doubt' | 'lost' | 'gone' | 'not_kept' | LeadpipeEr
 /** An earlier run that can't be resumed. */
 export type UnresumableRun = EarlierRun & { readonly why: Unresumable };
 
-/** What is resumed, and what that costs. */
+/** The operation to resume, and the cost of its rest. */
 export interface Resuming {
   readonly operation: Operation;
   /** How many of its leads are stored. */

@@ -1,11 +1,11 @@
-import type { Context } from '../context.ts';
+import type { Context, StoreContext } from '../context.ts';
 import type { LeadpipeError } from '../errors.ts';
 import { isLocked } from '../files/folder-lock.ts';
 import type { Cost } from './journal/entries.ts';
 import { folderOf, isOperationId, listOperations } from './journal/folders.ts';
-import { type Journal, naming, openJournal } from './journal/journal.ts';
+import { type Journal, openJournal } from './journal/journal.ts';
 import { createJournals, type Journals, readEntries, toUnknownOperation } from './journal/journal-file.ts';
-import { createReader, damagedKind, type IndexContext, type Reader } from './journal/operation-index.ts';
+import { createReader, damagedKind, type Reader } from './journal/operation-index.ts';
 import { sizeOfReceived } from './journal/received.ts';
 import { countRows } from './journal/stored-rows.ts';
 import { kindOf, rowsOf } from './kinds/kinds.ts';
@@ -48,28 +48,12 @@ export function toDamageLine({ message, details: { hint } }: LeadpipeError): str
  * `openJournal`.
  */
 export async function openOperation(
-  context: IndexContext,
+  context: StoreContext,
   operationId: string,
   journals?: Journals,
 ): Promise<{ readonly journal: Journal; readonly operation: Operation }> {
   const { journal, entries } = await openJournal(context, operationId, journals?.known(operationId));
   return { journal, operation: fold(folderOf(context.directories.state, operationId), entries) };
-}
-
-/** Opens and locks the journal of an operation, and calls `work` with what it says. Throws what `openJournal` throws. */
-export async function withOperation<T>(
-  context: IndexContext,
-  operationId: string,
-  work: (journal: Journal, operation: Operation) => Promise<T>,
-): Promise<T> {
-  const { journal, operation } = await openOperation(context, operationId);
-  try {
-    return await work(journal, operation);
-  } catch (error) {
-    throw naming(error, operationId);
-  } finally {
-    await journal.close();
-  }
 }
 
 /**
@@ -100,7 +84,7 @@ export async function* readUnfinished(
 }
 
 /**
- * Of these runs of a list, those that were killed and not resumed, oldest first: what they brought counts as delivered, but perhaps not all
+ * Of these runs of a list, those that were killed and not resumed, oldest first: their leads count as delivered, but perhaps not all
  * of it is in their output. Leaves out searches whose leads are no longer stored, since they can't be resumed. Throws LocalIoError.
  */
 export async function killedRuns({ journals, openIndex }: Reader, ids: readonly string[]): Promise<string[]> {
@@ -122,7 +106,7 @@ export async function killedRuns({ journals, openIndex }: Reader, ids: readonly 
 
 /** The operations of some kinds, newest first. `damaged` gets those that can't be read. Throws LocalIoError. */
 export async function* readNewest(
-  context: IndexContext,
+  context: StoreContext,
   matches: (kind: string) => boolean,
   damaged: (error: LeadpipeError) => void = () => {},
 ): AsyncGenerator<Operation> {
@@ -135,7 +119,7 @@ export async function* readNewest(
 }
 
 /** The operations that have this task, oldest first. Throws LocalIoError. */
-export async function readOfTask(context: IndexContext, leadsSearchId: string): Promise<Operation[]> {
+export async function readOfTask(context: StoreContext, leadsSearchId: string): Promise<Operation[]> {
   const operations: Operation[] = [];
   const { journals, openIndex } = createReader(context);
   for (const line of (await openIndex()).find('task', leadsSearchId)) {
@@ -146,7 +130,7 @@ export async function readOfTask(context: IndexContext, leadsSearchId: string): 
 }
 
 /** The operations whose stored data is needed to resume them, without those whose output was closed by its reader. Throws LocalIoError. */
-export async function readNeeded(context: IndexContext): Promise<Set<string>> {
+export async function readNeeded(context: StoreContext): Promise<Set<string>> {
   const needed = new Set<string>();
   for await (const { isReaderGone, operationId } of readUnfinished(createReader(context), () => {})) {
     if (!isReaderGone) needed.add(operationId);

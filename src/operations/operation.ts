@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { limits } from '../contract/limits.ts';
+import { leadLimitOf } from '../contract/limits.ts';
 import type { TaskState } from '../contract/types.ts';
 import type { Charged, Outcome } from '../errors.ts';
 import type { Addition } from '../files/addition.ts';
@@ -44,7 +44,7 @@ export type Operation = ReturnType<typeof fold>;
 
 /** What the runs of an operation have received so far. */
 interface Progress {
-  /** Of the task, or of the search; undefined while the service has not told it. */
+  /** Of the task, or of the search; undefined until the service has sent it. */
   leadsSearchId: string | undefined;
   /** Whether the service has sent the ID of the task or the search. */
   isNamed: boolean;
@@ -328,14 +328,14 @@ function toPart(entry: Intent | EntryOf<'rest'>): Part {
   };
 }
 
-/** Pure: how many leads, items or answers an operation has received; undefined where it has none. */
+/** Pure: how many leads, items, answers or rows of a list an operation has received; undefined where it has none. */
 export function toReceived(
   { intent: { command }, progress }: Pick<Operation, 'intent' | 'progress'>,
   count = progress.delivered,
 ): string | undefined {
   if (kindOf(command)?.prints === 'single') return progress.isAnswered ? countOf(1, 'answer') : undefined;
   const kind = rowsOf(command) ?? command;
-  const unit = kind === 'extract' ? 'item' : kind === command ? 'lead' : 'answer';
+  const unit = kind === 'extract' ? 'item' : kind === command ? 'lead' : 'row';
   return count === 0 ? undefined : countOf(count, unit);
 }
 
@@ -358,6 +358,5 @@ function costOfPart(command: string, { body, charged, isSent, outcome, received,
   if (charged === 'no' || !isSent) return nothing;
   const isSettled = (command === 'search' || command === 'task run') && outcome === 'complete';
   if (!isSettled || received === undefined) return worst;
-  const { limit = limits.entityLimit.default }: { limit?: number } = JSON.parse(body);
-  return times(worst, Math.min(1, received / limit));
+  return times(worst, Math.min(1, received / leadLimitOf(JSON.parse(body))));
 }

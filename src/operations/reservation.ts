@@ -1,4 +1,4 @@
-import { LeadpipeError } from '../errors.ts';
+import { isUncharged, type LeadpipeError } from '../errors.ts';
 import { RequestError } from '../transport/request-error.ts';
 import type { Buyer } from './buyer.ts';
 import { areOf, refused, toDayCheck, toUnknownPrice } from './day-limit.ts';
@@ -17,7 +17,7 @@ export type Costs =
   | { readonly is: 'once'; readonly worst: Cost }
   /**
    * `sent` are rows that earlier runs of the list have sent, `rest` those that are left, undefined where they can't be counted; `again` are rows that may
-   * have been sent on an earlier day, and are sent again today. `fits`: how many rows of the input the limit of the run covers, if not all.
+   * have been sent on an earlier day, and are sent again today. `fits`: how many rows of the input the limits of the run and the day cover, if not all.
    */
   | {
       readonly is: 'rows';
@@ -60,7 +60,7 @@ export async function reserve(
     return { settle() {} };
   }
   const settle = (error?: unknown): void => {
-    const isFree = error instanceof LeadpipeError && error.details.charged === 'no';
+    const isFree = isUncharged(error);
     if (error !== undefined && !isFree) spending.inDoubt.add(idempotencyKey);
     spending.settle(credits, isFree ? 0 : undefined);
   };
@@ -100,6 +100,11 @@ export function toCounted(costs: Costs): Cost {
   // Earlier runs have used a part of the limit of all runs of the list. That part is counted already.
   if (limit !== undefined) return { credits: exact(Math.max(0, limit.limit - sent * each.credits)) };
   return creditsOf(each) === 0 ? nothing : { credits: 0, unknown: 'rows' };
+}
+
+/** As `toDayCheck`, for these costs. */
+export function checkOfDay(buyer: Buyer, costs: Costs): ReturnType<typeof toDayCheck> {
+  return toDayCheck(buyer, worstOf(costs), costs.is === 'rows' ? costs.fits : undefined);
 }
 
 /** Pure: the worst case that a limit is compared with. */
@@ -155,7 +160,7 @@ export async function checkCovered(
   const counted = toCounted(costs);
   const isLimited = buyer.spending !== undefined && available !== undefined;
   if (isLimited && counted.credits > available) throw toNotCovered(counted.credits, available);
-  if (reader !== undefined) await toDayCheck(buyer, worstOf(costs))?.(await reader.openIndex(), counted);
+  if (reader !== undefined) await checkOfDay(buyer, costs)?.(await reader.openIndex(), counted);
 }
 
 /** For a list: the part of the limit that earlier runs have used, and how many rows the limit covers. */

@@ -1,12 +1,11 @@
 import { rm } from 'node:fs/promises';
 import { digestOf } from '../digest.ts';
-import { ConfigurationError } from '../errors.ts';
 import type { Addition } from '../files/addition.ts';
 import { statOrNothing, targetOf } from '../files/target.ts';
 import type { Records } from '../json/text.ts';
 import type { Delivery, OpenDelivery } from './delivery.ts';
 import { entry, type JournalEntry } from './journal/entries.ts';
-import { openReceived, readReceived } from './journal/received.ts';
+import { openReceived, readReceived, throwDamaged } from './journal/received.ts';
 import { kindOf } from './kinds/kinds.ts';
 import type { Plan, Run } from './run-state.ts';
 
@@ -70,7 +69,7 @@ export function createOutput(
   ) {
     let left = opened().isPipe ? printed : 0;
     let from = 0;
-    const reading = readReceived(folder, damagedRecord, stored);
+    const reading = readReceived(folder, throwDamaged, stored);
     for (;;) {
       const step = await reading.next();
       if (step.done) return step.value;
@@ -164,9 +163,4 @@ async function sizeOf(file: string | undefined): Promise<number> {
 export async function removeFiles(files: readonly (string | undefined)[]): Promise<void> {
   // A file that can't be removed does no harm.
   for (const file of files) if (file !== undefined) await rm(file, { force: true }).catch(() => undefined);
-}
-
-/** The error of a stored record that can't be read: without it, the rest would look complete. */
-function damagedRecord(line: number, path: string): never {
-  throw new ConfigurationError(`line ${line} of ${path} is damaged`, { is: 'damaged_leads' });
 }

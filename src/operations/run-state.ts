@@ -7,7 +7,7 @@ import type { EarlierRun, Resuming, Running } from './events.ts';
 import type { Cost, Intent, JournalEntry } from './journal/entries.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Reader } from './journal/operation-index.ts';
-import type { Received, ReceivedRecord } from './journal/received.ts';
+import type { ReceivedLog, ReceivedRecord } from './journal/received.ts';
 import type { CountedRows } from './kinds/list-rows.ts';
 import type { Operation } from './operation.ts';
 import type { Order } from './order.ts';
@@ -37,14 +37,14 @@ export interface Run<Body extends object = object> {
   /** The key of what is sent; empty where nothing is. */
   readonly idempotencyKey: string;
 
-  /** Also the lock of the operation. */
+  /** The open journal. It holds the lock of the operation. */
   readonly journal: Journal;
   /** The operation, as far as it is recorded; undefined where only its cost is. */
   readonly operationId: string | undefined;
   /** Where this machine stores what arrives; undefined where nothing is stored. */
   readonly folder: string | undefined;
   /** What it has received, to add to it; undefined where nothing is stored, and for a list. */
-  readonly received: Received | undefined;
+  readonly received: ReceivedLog | undefined;
 
   readonly delivery: Delivery;
   /**

@@ -1,28 +1,22 @@
 import { createPayingClient, type PayingClient } from '../connection/paying-client.ts';
-import { LeadpipeError, LocalIoError, UsageError } from '../errors.ts';
+import { LeadpipeError, LocalIoError, notResumable, UsageError } from '../errors.ts';
 import { isLocked, LockLostError } from '../files/folder-lock.ts';
 import type { WaitListener } from '../transport/retry.ts';
 import { type Buyer, checkSameBuyer } from './buyer.ts';
-import { dayOf, toDayCheck } from './day-limit.ts';
 import type { Delivery, OpenDelivery } from './delivery.ts';
-import { type Earlier, findEarlier, toBegunCheck } from './earlier.ts';
-import {
-  type BoughtTask,
-  balanceMs,
-  type EarlierRun,
-  type Running,
-  type UnresumableRun,
-  warningsOf,
-} from './events.ts';
+import { type Found, findEarlier, toBegunCheck } from './earlier.ts';
+import { type BoughtTask, balanceMs, type Running, type UnresumableRun, warningsOf } from './events.ts';
 import { entry, type JournalEntry } from './journal/entries.ts';
 import { folderOf } from './journal/folders.ts';
 import type { IndexLine } from './journal/index-lines.ts';
 import { costOnly, createJournal, type Journal, naming, noJournal } from './journal/journal.ts';
 import type { Entries } from './journal/journal-file.ts';
-import { type Admit, createReader, openIndex, type Reader } from './journal/operation-index.ts';
+import { type Admit, createReader, openIndex } from './journal/operation-index.ts';
 import type { Bought } from './kinds/answer.ts';
 import {
   type AnswerKind,
+  canCost,
+  isAnswerKind,
   isPaid,
   kindOf,
   type ListKind,
@@ -34,14 +28,14 @@ import type { FinishedList } from './kinds/list.ts';
 import type { BoughtSearch } from './kinds/search.ts';
 import type { FollowedTask } from './kinds/task.ts';
 import type { TaskReading } from './kinds/task-reading.ts';
-import { openOperation, readSpent } from './known-operations.ts';
+import { openOperation } from './known-operations.ts';
 import { costOf, fold, type Operation, toReceived } from './operation.ts';
 import type { Order } from './order.ts';
-import { type NewIntent, withDigests } from './order-digests.ts';
+import { withDigests } from './order-digests.ts';
 import { type Cost, creditsOf, nothing, times } from './prices.ts';
-import { pruneIfDue } from './prune-if-due.ts';
 import {
   checkCovered,
+  checkOfDay,
   type Reservation,
   readBalanceSoon,
   reserve,
@@ -49,10 +43,9 @@ import {
   withNumbers,
   worstOf,
 } from './reservation.ts';
+import { toBeginning, toCostOnly, toCountedAgain, toIntent, toKey, toSpent } from './run-entries.ts';
 import { createOutput, type Output, removeFiles } from './run-output.ts';
 import type { Plan, Run } from './run-state.ts';
-
-export type { Order };
 
 /** The result of a run, by the kind of its order. */
 export interface Results extends Record<AnswerKind, Bought>, Record<ListKind, FinishedList> {
@@ -66,40 +59,39 @@ export type Runnable = keyof Results;
 
 /**
  * The only way to buy. It finds an earlier run of the same order, reserves the maximum cost, and records the request before its kind gets a client
- * that can send it. `find` finds the earlier run with the `reader`; a caller that already knows the run passes a `find` that returns it. Returns
- * undefined after a preview. An error has the ID of an operation that has begun. Throws UsageError, LocalIoError and `credits` before anything paid
+ * that can send it. `found`: the earlier run, if the caller knows it. Returns undefined after a preview. An error has the ID of an operation that has begun. Throws UsageError, LocalIoError and `credits` before anything paid
  * is sent, and what the kind throws.
  */
 export async function* run<Kind extends Runnable>(
   buyer: Buyer,
   order: Order<Kind>,
   open: OpenDelivery,
-  find: (reader: Reader) => Promise<Earlier> = (reader) => findEarlier(buyer, order, reader),
-  reader: Reader = createReader(buyer.context),
+  found?: Found,
 ): Running<Results[Kind] | undefined> {
-  if (order.isPreview) return void (yield* preview(buyer, order, find));
+  if (order.isPreview) return void (yield* preview(buyer, order));
   const { context } = buyer;
   try {
-    const earlier = await find(reader);
-    const ordered = { buyer, order, open, reader };
-    if (earlier.is === 'new') return yield* begin<Kind>(ordered, earlier.answers, earlier.before);
-    if (earlier.is !== 'resume') return yield* begin<Kind>(ordered, []);
-    const { answers, mayStartOver, operation: chosen } = earlier;
+    const reader = found?.reader ?? createReader(context);
+    const earlier = found?.earlier ?? (await findEarlier(buyer, order, reader));
+    const { answers } = earlier;
+    const start = { buyer, order, open, reader, answers };
+    if (earlier.is === 'new') return yield* begin<Kind>({ ...start, before: earlier.before });
+    const { mayStartOver, operation: chosen } = earlier;
     const { journal, operation } = await openOperation(context, chosen.operationId, reader.journals);
-    const resumed = yield* resume<Kind>({ ...ordered, answers, mayStartOver }, operation, journal);
-    if (!('left' in resumed)) return resumed.result;
+    const resumed = yield* resume<Kind>({ ...start, mayStartOver, operation }, journal);
+    if ('result' in resumed) return resumed.result;
     if (!mayStartOver) throw toLeftError(resumed.left);
-    const { left, reader: now } = resumed;
-    return yield* begin<Kind>({ ...ordered, reader: now }, answers, left);
+    return yield* begin<Kind>({ ...start, reader: resumed.reader, before: resumed.left });
   } catch (error) {
     throw buyer.connection.origin === 'local' ? toFree(error) : error;
   } finally {
-    if (order.keep) await pruneIfDue(context);
+    if (order.keep) await (await import('./prune-if-due.ts')).pruneIfDue(context);
   }
 }
 
-/** The arguments that all runs begin with. */
-type Ordered = Pick<Run, 'buyer' | 'order' | 'reader'> & { readonly open: OpenDelivery };
+/** What is known when a run starts. */
+type Start = Pick<Run, 'buyer' | 'order' | 'reader' | 'answers'> &
+  Partial<Pick<Run, 'operation' | 'mayStartOver' | 'before'>> & { readonly open: OpenDelivery };
 
 /** A run while it is built. */
 type Building = { -readonly [Name in keyof Run]: Run[Name] } & {
@@ -115,13 +107,16 @@ type Building = { -readonly [Name in keyof Run]: Run[Name] } & {
   isBegun: boolean;
 };
 
-function createRun(
-  { buyer, open, order, reader }: Ordered,
-  operation: Operation | undefined,
-  answers: readonly Operation[] = [],
+function createRun({
+  buyer,
+  order,
+  open,
+  reader,
+  answers,
+  operation,
   mayStartOver = true,
-  before?: EarlierRun,
-): Building {
+  before,
+}: Start): Building {
   const warnings: string[] = [];
   const early = (): never => {
     throw new Error('not available yet at this step of the run');
@@ -176,19 +171,15 @@ function createRun(
   return run;
 }
 
-/** A new run. `before`: an earlier run of the same order, if any. */
-async function* begin<Kind extends Runnable>(
-  ordered: Ordered,
-  answers: readonly Operation[],
-  before?: EarlierRun,
-): Running<Results[Kind] | undefined> {
-  const { buyer, order, reader } = ordered;
+/** A new run. */
+async function* begin<Kind extends Runnable>(start: Start): Running<Results[Kind] | undefined> {
+  const { before, buyer, order, reader } = start;
   const { context } = buyer;
-  const run = createRun(ordered, undefined, answers, true, before);
+  const run = createRun(start);
   const planned = (await planOf(run)) as Plan<Results[Kind]>;
   yield* warningsOf(run.warnings);
   run.idempotencyKey = toKey(run, planned);
-  const day = isPaidOrder(order) ? toDayCheck(buyer, worstOf(planned.costs)) : undefined;
+  const day = canCost(order.kind) ? checkOfDay(buyer, planned.costs) : undefined;
   const reservation = await reserve(buyer, planned.costs, run.idempotencyKey);
   try {
     if (before !== undefined) {
@@ -200,7 +191,7 @@ async function* begin<Kind extends Runnable>(
     run.journal = await createJournal(context, context.ids.operationId());
   } catch (error) {
     reservation.settle(toRefused(error));
-    const isNeeded = day !== undefined || (order.keep && isPaidOrder(order));
+    const isNeeded = day !== undefined || (order.keep && canCost(order.kind));
     if (isNeeded || !(error instanceof LocalIoError)) throw toRefused(error);
     if (order.keep) yield { is: 'warning', line: error.message };
   }
@@ -218,12 +209,13 @@ async function* begin<Kind extends Runnable>(
 
 /** A run that resumes an operation; or why it can't. Closes the journal. */
 async function* resume<Kind extends Runnable>(
-  ordered: Ordered & Pick<Run, 'answers' | 'mayStartOver'>,
-  operation: Operation,
+  start: Start & { readonly operation: Operation },
   journal: Journal,
-): Running<{ readonly result: Results[Kind] } | { readonly left: UnresumableRun; readonly reader: Reader }> {
-  const { buyer } = ordered;
-  const run = createRun(ordered, operation, ordered.answers, ordered.mayStartOver);
+): Running<
+  { readonly result: Results[Kind] } | { readonly left: UnresumableRun; readonly reader: Run['reader'] }
+> {
+  const { buyer, operation, reader } = start;
+  const run = createRun(start);
   run.journal = journal;
   run.entries = [...operation.entries];
   let isOpen = true;
@@ -234,7 +226,7 @@ async function* resume<Kind extends Runnable>(
       await journal.append(spent);
       run.entries.push(spent);
       // The day's limit may have more room now. A new reader also sees later changes of other processes.
-      run.reader = createReader(buyer.context, ordered.reader.journals);
+      run.reader = createReader(buyer.context, reader.journals);
       await run.reader.openIndex();
     }
     const planned = await planOf(run);
@@ -244,7 +236,7 @@ async function* resume<Kind extends Runnable>(
       return { left: planned, reader: run.reader };
     }
     const counted = toCountedAgain(run, planned);
-    const day = counted === undefined ? undefined : toDayCheck(buyer, worstOf(planned.costs));
+    const day = counted === undefined ? undefined : checkOfDay(buyer, planned.costs);
     run.admit = day && ((index, line) => day(index, worstIn(line)));
     yield* warningsOf(run.warnings);
     run.idempotencyKey = toKey(run, planned);
@@ -297,7 +289,7 @@ async function* perform<Result>(
     else await balance.ask();
     await run.received?.close();
     await run.journal.close();
-    if (run.isBegun && isPaidOrder(order))
+    if (run.isBegun && canCost(order.kind))
       yield { is: 'settled', ...toSettled(run), balance: balance.values() };
   }
 }
@@ -384,7 +376,7 @@ async function planOf(run: Run): Promise<Plan<unknown> | UnresumableRun> {
     return await (await import('./kinds/search.ts')).plan(
       run as Parameters<typeof import('./kinds/search.ts').plan>[0],
     );
-  if (kindOf(kind)?.keeps === 'answer') return await (await import('./kinds/answer.ts')).plan(run);
+  if (isAnswerKind(kind)) return await (await import('./kinds/answer.ts')).plan(run);
   return await (await import('./kinds/task.ts')).plan(run);
 }
 
@@ -392,19 +384,14 @@ async function planOf(run: Run): Promise<Plan<unknown> | UnresumableRun> {
  * Shows the request that the order would send now, and its maximum cost. Locks nothing, writes nothing, and requests only the balance. Throws as
  * buying would.
  */
-async function* preview(
-  buyer: Buyer,
-  order: Order,
-  find: (reader: Reader) => Promise<Earlier>,
-): Running<void> {
+async function* preview(buyer: Buyer, order: Order): Running<void> {
   const reader = createReader(buyer.context, undefined, false);
-  const earlier = await find(reader);
-  const ordered = { buyer, order, reader, open: undefined as never };
-  const { answers = [] } = 'answers' in earlier ? earlier : {};
-  let run = createRun(ordered, earlier.is === 'resume' ? earlier.operation : undefined, answers);
+  const earlier = await findEarlier(buyer, order, reader);
+  const start = { buyer, order, reader, open: undefined as never, answers: earlier.answers };
+  let run = createRun(earlier.is === 'resume' ? { ...start, operation: earlier.operation } : start);
   let planned = await planOf(run);
   if ('why' in planned) {
-    run = createRun(ordered, undefined, answers);
+    run = createRun(start);
     planned = (await planOf(run)) as Plan<unknown>;
   }
   yield* warningsOf(run.warnings);
@@ -422,109 +409,17 @@ async function* preview(
   await checkCovered(buyer, costs, available, isCounted ? undefined : reader);
 }
 
-function isPaidOrder({ kind }: Order): boolean {
-  return isPaid(kind) || kindOf(kind)?.keeps === 'rows';
-}
-
 function worstIn(line: IndexLine): Cost {
   return ('worst' in line ? line.worst : undefined) ?? nothing;
-}
-
-/** Pure: the intent of an operation, before it begins. */
-function toIntent(
-  { buyer, idempotencyKey, journal, order }: Building,
-  { costs, intent, purchase }: Plan<unknown>,
-  available: number | undefined,
-): NewIntent {
-  const { connection, context, spending } = buyer;
-  const { kind, terms } = order;
-  const request = purchase && toRequest(kind as PaidKind, purchase.body as never, idempotencyKey);
-  return entry.intent({
-    version: 1,
-    time: context.clock.now().toISOString(),
-    command: kind,
-    profile: connection.profile,
-    origin: connection.origin,
-    key_fingerprint: connection.fingerprint(journal.operationId ?? ''),
-    ...terms,
-    ...intent,
-    ...(request === undefined ? {} : { idempotency_key: idempotencyKey, body: request.body ?? '' }),
-    ...(costs.is === 'nothing' ? {} : { worst_case: worstOf(costs) }),
-    ...(costs.is === 'rows' ? { reserved: toCounted(costs) } : {}),
-    ...(spending === undefined || spending.setting !== undefined ? {} : { max_credits: spending.limit }),
-    ...(available === undefined ? {} : { credits_before: available }),
-  });
-}
-
-/** Pure: the intent of a purchase that shall not be recorded: only its cost stays, because the limit of the day adds it up. */
-function toCostOnly({ type, version, time, command, origin, worst_case }: NewIntent): NewIntent {
-  const without = { profile: null, key_fingerprint: '', output: null, options: {} };
-  const known = worst_case === undefined ? {} : { worst_case };
-  return { ...{ type, version, time, command, origin }, ...without, ...known, unrecorded: true };
-}
-
-/** The entry with the cost of a run that was killed before it could write it; undefined if it is written, or if nothing more is bought. */
-async function toSpent(operation: Operation): Promise<JournalEntry | undefined> {
-  const { intent, isRunOpen, isSearch, end } = operation;
-  const isLeft = isSearch ? end === undefined : isRunOpen && rowsOf(intent.command) !== undefined;
-  if (!isLeft) return undefined;
-  const { spent, sent_rows } = await readSpent(operation);
-  return entry.spent(spent, sent_rows);
-}
-
-/** The cost that a resumed run counts for its day; undefined if nothing is bought, or if it is counted for this day already. */
-function toCountedAgain(
-  { buyer, operation }: Building,
-  { costs, purchase }: Plan<unknown>,
-): Cost | undefined {
-  if (costs.is === 'nothing') return undefined;
-  if (costs.is === 'rows' || purchase?.again === undefined) return toCounted(costs);
-  const { clock, zone } = buyer.context;
-  const time = operation?.parts.at(-1)?.sentAt ?? operation?.intent.time ?? '';
-  return dayOf(new Date(time), zone) === dayOf(clock.now(), zone) ? undefined : worstOf(costs);
-}
-
-/** Pure: what the journal of a resumed operation says before anything more is sent. */
-function toBeginning(
-  { buyer, idempotencyKey }: Building,
-  { costs, purchase, rest }: Plan<unknown>,
-  counted: Cost | undefined,
-  available: number | undefined,
-): JournalEntry[] {
-  const time = buyer.context.clock.now();
-  if (costs.is === 'rows') {
-    const moved = costs.again === 0 ? undefined : times(costs.each, costs.again);
-    return [entry.reserved(time, counted ?? nothing, moved)];
-  }
-  if (purchase === undefined) return [];
-  if (rest === undefined) return counted === undefined ? [] : [entry.reserved(time, counted)];
-  return [
-    entry.rest({
-      time: time.toISOString(),
-      idempotency_key: idempotencyKey,
-      body: JSON.stringify(purchase.body),
-      worst_case: worstOf(costs),
-      ...(available === undefined ? {} : { credits_before: available }),
-      ...rest,
-    }),
-  ];
-}
-
-/**
- * The idempotency key: that of the same request, if it was sent before; else the user's own, unless the operation has used it, because the
- * service would not carry out another request with a used key.
- */
-function toKey({ buyer, operation, order }: Building, { purchase }: Plan<unknown>): string {
-  const { idempotencyKey } = order;
-  const isUsed = operation?.parts.some((part) => part.idempotencyKey === idempotencyKey);
-  return purchase?.again ?? (isUsed ? undefined : idempotencyKey) ?? buyer.context.ids.idempotencyKey();
 }
 
 /** Pure: why an operation that the user named can't be resumed. */
 function toLeftError({ operation: { operationId }, why }: UnresumableRun): unknown {
   if (typeof why !== 'string') return why;
   const reason = why === 'not_kept' ? 'its leads are no longer stored' : 'none of its leads have arrived';
-  return new UsageError(`${operationId} can't be resumed: ${reason}. Nothing was bought`);
+  return new UsageError(`${operationId} can't be resumed: ${reason}. Nothing was bought`).with({
+    type: notResumable,
+  });
 }
 
 /** The error of a run that has lost its lock: the other run has removed its files. Undefined where it has not. */

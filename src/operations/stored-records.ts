@@ -1,7 +1,7 @@
 import type { JsonText } from '../json/text.ts';
 import { readAnswer, readReceived, sizeOfReceived } from './journal/received.ts';
 import { hasRows, readStoredAnswers } from './journal/stored-rows.ts';
-import { isKept, kinds, recordsOf, rowsOf } from './kinds/kinds.ts';
+import { isAnswerKind, isKept, recordsOf, rowsOf } from './kinds/kinds.ts';
 import type { Operation } from './operation.ts';
 
 /**
@@ -11,7 +11,7 @@ import type { Operation } from './operation.ts';
 export async function isStored({ folder, intent: { command }, isComplete }: Operation): Promise<boolean> {
   if (rowsOf(command) !== undefined) return hasRows(folder);
   if (!isKept(command)) return false;
-  if (kinds[command].keeps === 'answer') return (await readAnswer(folder)) !== undefined;
+  if (isAnswerKind(command)) return (await readAnswer(folder)) !== undefined;
   const size = await sizeOfReceived(folder);
   return size !== undefined && (size > 0 || isComplete);
 }
@@ -32,7 +32,7 @@ export async function* readStored(
     for await (const { answer } of readStoredAnswers(folder)) yield await recordsOf(row, answer, signal);
     return;
   }
-  if (isKept(command) && kinds[command].keeps === 'answer') {
+  if (isAnswerKind(command)) {
     const answer = await readAnswer(folder);
     if (answer !== undefined) yield await recordsOf(command, answer, signal);
     return;

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { type FileHandle, open } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { LeadpipeError, LocalIoError, outputChanged, UsageError } from '../errors.ts';
@@ -116,6 +117,9 @@ async function checkCsv(
     if (!isOpen && !isDeepStrictEqual(cells, header)) continue;
     for await (const row of readCsv(textOf(file), delimiter)) {
       if (row.isOpen) throw torn(path, `a quote in line ${row.line} is never closed`);
+      // The rows that are added are UTF-8, and no program reads a mixture.
+      if (!isUtf8(Buffer.from(row.cells.join(), 'latin1')))
+        throw torn(path, `line ${row.line} is not UTF-8 text`);
     }
     const own = lineEnd === '\n' ? '\n' : '\r\n';
     const last = (await readAt(file, length - 1, 1)).toString();

@@ -1,17 +1,14 @@
 import { digestOfRows } from '../files/addition.ts';
 import { checkDatabase, folderOfDatabases, writeDatabase } from '../files/database-rows.ts';
-import { type JsonText, toLine, valuesIn } from '../json/text.ts';
 import type { Appending } from './append.ts';
 import type { Making } from './file-sink.ts';
-import { createRowsForm, type WriterForm, type WriterOptions } from './form.ts';
+import { createRowsToMake, type WriterForm, type WriterOptions } from './form.ts';
 
-/** The rows of a database, which is made from them at the end. files/database-rows.ts describes their format. */
+/** The rows of a database, as files/database-rows.ts describes them. */
 export function createDatabaseRows(options: WriterOptions): WriterForm {
   const { columns, records = 'records' } = options.layout;
   const header = columns.map(({ header }) => JSON.stringify(header));
-  const toText = (rows: readonly (readonly JsonText[])[]): string =>
-    rows.map((cells) => `${toLine(`[${cells.join(',')}]`)}\n`).join('');
-  return createRowsForm(options, [[JSON.stringify(records)], header], valuesIn, toText);
+  return createRowsToMake(options, [JSON.stringify(records)], header);
 }
 
 /** Makes a database from its rows. A database with tables of other programs is not replaced. */

@@ -1,7 +1,7 @@
 import { fstatSync, type Stats } from 'node:fs';
 import { type FileHandle, link } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import type { Context } from '../context.ts';
+import type { Context, LockContext } from '../context.ts';
 import { LeadpipeError, LocalIoError, outputChanged, UsageError } from '../errors.ts';
 import { type Addition, addToFile } from '../files/addition.ts';
 import { codeOf } from '../files/error-code.ts';
@@ -22,7 +22,7 @@ import type { Appending } from './append.ts';
 import { openDirect } from './sink.ts';
 
 /** What a sink needs of the machine: to wait, and to lock the step that adds rows. */
-export type SinkContext = Pick<Context, 'clock' | 'signal' | 'pid' | 'random'>;
+export type SinkContext = LockContext & Pick<Context, 'signal'>;
 
 export interface FileSinkOptions {
   /** The file must be new: a file that appears meanwhile is not replaced. */

@@ -1,5 +1,5 @@
 import type { Layout } from '../columns/layout.ts';
-import type { JsonText, Records, Source } from '../json/text.ts';
+import { type JsonText, type Records, type Source, toLine, valuesIn } from '../json/text.ts';
 import type { Styles } from './color.ts';
 
 /** A format: makes the text of records piece by piece. */
@@ -34,6 +34,19 @@ export function createRowsForm<Cell>(
   }
 
   return { lines, end: () => [...lines([])].join('') };
+}
+
+/**
+ * The rows of a file that is made from them at the end: a line for each, with an array of its cells as the service sent them. Those of `head`
+ * come first.
+ */
+export function createRowsToMake(
+  options: WriterOptions,
+  ...head: readonly (readonly JsonText[])[]
+): WriterForm {
+  const textOf = (rows: readonly (readonly JsonText[])[]): string =>
+    rows.map((cells) => `${toLine(`[${cells.join(',')}]`)}\n`).join('');
+  return createRowsForm(options, head, valuesIn, textOf);
 }
 
 export interface WriterOptions {

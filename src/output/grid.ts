@@ -1,5 +1,5 @@
 import Table from 'cli-table3';
-import { gap, textWidth } from './text-width.ts';
+import { columnGap, textWidth } from './text-width.ts';
 
 /** One clean line of text, cut to its column and coloured. `address`: where it leads, on a terminal with links. */
 export interface GridCell {
@@ -15,7 +15,7 @@ export interface GridColumn {
 
 const borders = ['top', 'bottom', 'left', 'right', 'mid'];
 const none = borders.flatMap((one) => [one, `${one}-mid`, `${one}-left`, `${one}-right`]);
-const chars = { ...Object.fromEntries(none.map((name) => [name, ''])), middle: ' '.repeat(gap) };
+const chars = { ...Object.fromEntries(none.map((name) => [name, ''])), middle: ' '.repeat(columnGap) };
 
 /**
  * A table without borders, for one batch of rows: the library only writes when it has all rows, and looks at each cell several times, so a

@@ -1,6 +1,6 @@
 import { chosenLayout } from '../columns/columns.ts';
 import type { Layout, LayoutOf } from '../columns/layout.ts';
-import type { Context } from '../context.ts';
+import type { Context, StoreContext } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import type { Announce } from '../files/own-file.ts';
 import type { Records } from '../json/text.ts';
@@ -27,7 +27,7 @@ export interface OutputPlan extends Omit<WriterOptions, 'layout' | 'lineEnd'> {
   readonly isNew: boolean;
 }
 
-type OpenContext = Pick<Context, 'stdout' | 'signal' | 'clock' | 'pid' | 'random' | 'directories'>;
+type OpenContext = StoreContext & Pick<Context, 'stdout' | 'signal'>;
 
 /** Facts about a complete output, for messages. */
 export interface Finished {

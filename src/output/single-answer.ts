@@ -7,7 +7,7 @@ import { stylesOf } from './color.ts';
 import type { WriterForm, WriterOptions } from './form.ts';
 import { drawRows, type GridCell } from './grid.ts';
 import { addressIn, readable, readableLines } from './readable.ts';
-import { cutTo, defaultWidth, fits, gap, textWidth, wrapTo, wrapValue } from './text-width.ts';
+import { columnGap, cutTo, defaultWidth, fits, textWidth, wrapTo, wrapValue } from './text-width.ts';
 
 /** Maximum lines of a value; all other formats have the whole value. */
 const maxLines = 500;
@@ -27,7 +27,7 @@ function createSheetForm({ layout, links, styles = stylesOf(false), ...options }
   const width = options.width || defaultWidth;
 
   function* lines(view: JsonView, columns: readonly Column[], nameWidth: number): Generator<string, void> {
-    const room = Math.max(1, width - gap - nameWidth);
+    const room = Math.max(1, width - columnGap - nameWidth);
     const grid = [{ width: nameWidth }, {}];
     let rows: GridCell[][] = [];
     let count = 0;

@@ -5,7 +5,7 @@ import { wait } from '../clock.ts';
 import type { Context } from '../context.ts';
 import { LeadpipeError, stoppedBy } from '../errors.ts';
 import { codeOf } from '../files/error-code.ts';
-import { writeFailure } from '../files/write-failure.ts';
+import { readerClosed, writeFailure } from '../files/write-failure.ts';
 
 /**
  * A sink on a stream: a `file`, or standard output, which stays open. A write resolves when its bytes have left the queue of the stream
@@ -50,7 +50,7 @@ export function createStreamSink(stream: Writable, signal: AbortSignal, file?: s
   };
 }
 
-/** Between two tries to find a reader, in milliseconds. */
+/** Wait between two attempts to find a reader, in milliseconds. */
 const retryMs = 50;
 
 /**
@@ -76,10 +76,6 @@ export async function openDirect(
     if (signal.aborted) throw stopped(signal, `stopped while waiting for a reader of ${path}`);
     await wait(clock, retryMs, signal);
   }
-}
-
-function readerClosed(): LeadpipeError {
-  return new LeadpipeError('reader_closed', 'the reader of the output has gone away');
 }
 
 function stopped(signal: AbortSignal, message = 'stopped while writing the output'): LeadpipeError {

@@ -1,5 +1,5 @@
 import type { TableColumn } from '../columns/layout.ts';
-import { gap } from './text-width.ts';
+import { columnGap } from './text-width.ts';
 
 export interface PlannedColumn {
   readonly column: TableColumn;
@@ -55,7 +55,7 @@ interface Wanted extends Seen {
 /** True if cards are better for any rows, without measuring them: that takes long for a thousand columns. */
 export function cannotFit(columns: readonly TableColumn[], width: number): boolean {
   if (columns.some(({ share }) => share !== undefined)) return width < narrow;
-  return columns.filter((one) => !one.yields).length * (1 + gap) > width + gap;
+  return columns.filter((one) => !one.yields).length * (1 + columnGap) > width + columnGap;
 }
 
 /**
@@ -142,7 +142,7 @@ function toWanted(seen: Seen): Wanted {
 }
 
 function roomLeft(columns: readonly Wanted[], width: number, needs: (one: Wanted) => number): number {
-  return columns.reduce((left, one) => left - needs(one) - gap, width + gap);
+  return columns.reduce((left, one) => left - needs(one) - columnGap, width + columnGap);
 }
 
 /**

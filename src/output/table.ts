@@ -7,7 +7,7 @@ import { drawRows, type GridCell } from './grid.ts';
 import { addressIn } from './readable.ts';
 import { entityTable, plainTable, textOf } from './table-columns.ts';
 import { cannotFit, type PlannedColumn, planTable, type Seen } from './table-plan.ts';
-import { cutTo, defaultWidth, fits, gap, textWidth, wrapTo, wrapValue } from './text-width.ts';
+import { columnGap, cutTo, defaultWidth, fits, textWidth, wrapTo, wrapValue } from './text-width.ts';
 
 /** The rows that decide the widths. */
 const enoughRows = 100;
@@ -25,7 +25,7 @@ export function createTableForm(options: WriterOptions, wantsCards = false): Wri
   const { links = false, mustBeTable = false, styles = stylesOf(false) } = options;
   const width = options.width || defaultWidth;
   const all = table?.() ?? (enrichFields ? entityTable(enrichFields) : plainTable(options.layout.columns));
-  const columns = mustBeTable ? all.slice(0, Math.ceil((width + gap) / (1 + gap))) : all;
+  const columns = mustBeTable ? all.slice(0, Math.ceil((width + columnGap) / (1 + columnGap))) : all;
   /** Undefined before the first records are known. */
   let plan: readonly PlannedColumn[] | 'cards' | undefined =
     wantsCards || (!mustBeTable && cannotFit(columns, width)) ? 'cards' : undefined;

@@ -7,8 +7,8 @@ import stringWidth from 'string-width';
 
 /** For an output that is not a terminal. */
 export const defaultWidth = 100;
-/** Between two columns of a table. */
-export const gap = 2;
+/** Width of the gap between two columns of a table. */
+export const columnGap = 2;
 
 // A family of four with skin tones is 15 code units in two columns.
 const unitsPerColumn = 16;
@@ -21,7 +21,7 @@ const segmenter = new Intl.Segmenter();
 const narrow = /^[\x20-\x7e\xa1-\xac\xae-\u024f\u2010-\u2027\u2030-\u205e]*$/;
 const wide = /[\u3001-\u3029\u3041-\u3096\u309b-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff5e]/g;
 
-/** How many characters take two columns; undefined where some may join. */
+/** How many characters take two columns; undefined if some of them may combine. */
 function wideIn(text: string): number | undefined {
   if (narrow.test(text)) return 0;
   const others = text.replace(wide, '');

@@ -1,9 +1,9 @@
 import { Zip, ZipDeflate } from 'fflate';
 import { createYielder } from '../event-loop.ts';
 import { linesIn } from '../files/own-file.ts';
-import { type JsonText, toLine, valuesIn } from '../json/text.ts';
+import type { JsonText } from '../json/text.ts';
 import type { Making } from './file-sink.ts';
-import { createRowsForm, type WriterForm, type WriterOptions } from './form.ts';
+import { createRowsToMake, type WriterForm, type WriterOptions } from './form.ts';
 import { type Cell, findColumns } from './workbook-columns.ts';
 import {
   cellXml,
@@ -26,15 +26,12 @@ const pieceLength = 1 << 16;
 
 type Write = (bytes: Uint8Array) => Promise<void>;
 
-/**
- * The rows of a workbook, which is made from them at the end: a line for each, with an array of its cells as the service sent them, the header
- * first.
- */
+/** The rows of a workbook: the header and the records. */
 export function createWorkbookRows(options: WriterOptions): WriterForm {
-  const header = options.layout.columns.map((column) => JSON.stringify(column.header));
-  const toText = (rows: readonly (readonly JsonText[])[]): string =>
-    rows.map((cells) => `${toLine(`[${cells.join(',')}]`)}\n`).join('');
-  return createRowsForm(options, [header], valuesIn, toText);
+  return createRowsToMake(
+    options,
+    options.layout.columns.map(({ header }) => JSON.stringify(header)),
+  );
 }
 
 export function toWorkbook(signal: AbortSignal): Making {

@@ -34,7 +34,7 @@ const units =
  * the terminal to wrap, since measuring it takes long.
  */
 export function wrapMessage(text: string, width: number | undefined): string[] {
-  if (!width || text.length <= width || !/^[ -~…·]*$/.test(text)) return [text];
+  if (!width || text.length <= width || !/^[ -~\u00c0-\u024f…·–—‘’“”≤]*$/.test(text)) return [text];
   return fillLines(text.match(units) ?? [], width).flatMap((line) =>
     line.length > width ? fillLines(line.split(' '), width) : [line],
   );

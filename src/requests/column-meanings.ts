@@ -5,10 +5,13 @@
 
 /** Words for a company, alone or before one of its fields: `Company`, `Account Website`, `Firma Ort`. */
 const companies =
-  'company organization organisation account employer business corporation firm startup start_up enterprise store shop brand institution university current_company current_employer associated_company primary_company related_company firma firmen unternehmen unternehmens arbeitgeber betrieb gesellschaft entreprise societe compagnie employeur organisme empresa compania organizacion sociedad negocio empleador tienda azienda bedrijf';
+  'company organization organisation organisatie org account employer business corporation firm startup start_up enterprise store shop brand institution university current_company current_employer associated_company primary_company related_company firma firmen unternehmen unternehmens arbeitgeber betrieb gesellschaft entreprise societe compagnie employeur organisme empresa compania organizacion sociedad negocio empleador tienda azienda bedrijf';
 /** Other column names for the name of a company. */
 const companyNames =
   '会社 公司 company_account company_or_account company_organization associated_company_primary primary_associated_company verbundenes_unternehmen nom_de_l_entreprise nom_entreprise nom_de_la_societe nom_societe nom_de_l_organisation raison_sociale nombre_de_la_empresa nombre_empresa nombre_de_empresa nombre_de_la_compania razon_social ragione_sociale nome_azienda firmenname unternehmensname name_der_firma name_des_unternehmens bedrijfsnaam 会社名 企業名 公司名称';
+
+/** Words for a client, which may be a person or a company. They are also values of other columns. */
+const clients = 'client customer kunde kunden auftraggeber mandant cliente klant';
 
 /** The names with each meaning, the surest first. `first` and `last` are the two parts of a person's name. */
 const ownWords = {
@@ -18,9 +21,9 @@ const ownWords = {
   last: 'last_name surname family_name lname last nachname familienname zuname nom_de_famille apellidos apellido primer_apellido cognome achternaam sobrenome',
   title:
     'job_title title position role job_role job occupation current_title current_position job_position headline berufsbezeichnung stellenbezeichnung jobtitel funktion rolle beruf stelle intitule_du_poste intitule_de_poste titre_du_poste titre poste fonction metier titulo_del_puesto puesto_de_trabajo cargo puesto titulo rol',
-  company: `${companies} ${companyNames}`,
+  company: `${companies} ${companyNames} ${clients}`,
   website:
-    'website websites website_url web_site site_url homepage home_page homepage_url web_page webpage web_url domain domains domain_name primary_domain email_domain url_en webseite websiten_link internetseite internetadresse webadresse internet site_web page_web sito_web site_internet adresse_web nom_de_domaine domaine sitio_web pagina_web pagina_de_internet direccion_web dominio web site sitio www url link links.website',
+    'website websites website_url web_site site_url homepage home_page homepage_url web_page webpage web_url domain domains domain_name primary_domain email_domain url_en official_website official_url webseite websiten_link internetseite internetadresse webadresse internet site_web page_web sito_web site_internet adresse_web nom_de_domaine domaine sitio_web pagina_web pagina_de_internet direccion_web dominio web site sitio www url link links.website',
   profile:
     'linkedin_url linkedin linkedin_profile linkedin_profile_url linkedin_link linkedin_page linkedin_profil profil_linkedin perfil_linkedin perfil_de_linkedin profile_url links.linkedin_url',
   city: 'city town city_town location headquarters_location headquarters headquarter hq_location stadt ort wohnort standort firmensitz sitz ville localite commune siege ciudad localidad poblacion municipio sede',
@@ -39,7 +42,7 @@ const ownWords = {
   email:
     'email email_address e_mail e_mail_address email_1 email_1_value e_mail_1 e_mail_1_value mail mail_address work_email primary_email emails email_adresse mailadresse courriel adresse_email adresse_mail adresse_electronique correo correo_electronico direccion_de_correo',
   phone:
-    'phone phone_number phone_no mobile mobile_no mobile_phone mobile_number phone_1 phone_1_value telephone telephone_number telephone_no contact_number contact_no tel cell cell_phone telefon telefonnummer mobil mobilnummer mobiltelefon handy handynummer numero_de_telephone portable telefono numero_de_telefono movil',
+    'phone phone_number phone_no mobile mobile_no mobile_phone mobile_number phone_1 phone_1_value telephone telephone_number telephone_no contact_number contact_no tel cell cell_phone telefon telefonnummer mobil mobilnummer mobiltelefon handy handynummer numero_de_telephone portable telefono numero_de_telefono telefone movil',
   /** The fields of the API that hold the request text of a row. */
   text: 'objective query entity_context',
 } as const;
@@ -55,7 +58,7 @@ const addresses = 'mailing billing shipping business work office home primary ma
 /** The fields that each owner can have. The name of a company means `company`. */
 const owners: readonly (readonly [words: string, belongings: Partial<Record<Meaning, Meaning>>])[] = [
   [people, toItself('name first last title company profile city country website email phone')],
-  [companies, { ...toItself('website city country profile'), name: 'company' }],
+  [`${companies} ${clients}`, { ...toItself('website city country profile'), name: 'company' }],
   [addresses, toItself('city country')],
 ];
 
@@ -64,7 +67,7 @@ function toItself(meanings: string): Partial<Record<Meaning, Meaning>> {
 }
 
 /** Column names that are also values of other columns: `Lead` and `Customer` in a column `Status`. */
-const values = `${people} business corporation startup start_up enterprise store shop brand`;
+const values = `${people} ${clients} business corporation startup start_up enterprise store shop brand`;
 /** Column names that are also names of companies. */
 const companyWords = 'linkedin twitter github instagram tiktok';
 
@@ -82,14 +85,14 @@ function toNormal(name: string): string {
 const maxLength = 80;
 
 type Ranked = { readonly meaning: Meaning; readonly rank: number };
-type Owner = { readonly belongings: Partial<Record<Meaning, Meaning>>; readonly rank: number };
+type PrefixWord = { readonly belongings: Partial<Record<Meaning, Meaning>>; readonly rank: number };
 
 let tables: ReturnType<typeof createTables> | undefined;
 
 /** Created on first use. They have single words: a name of an owner and a field is split before it is looked up. */
 function createTables() {
   const own = new Map<string, Ranked[]>();
-  const before = new Map<string, Owner[]>();
+  const before = new Map<string, PrefixWord[]>();
   const add = <Item>(table: Map<string, Item[]>, word: string, item: Item): void => {
     const normal = toNormal(word);
     table.set(normal, [...(table.get(normal) ?? []), item]);

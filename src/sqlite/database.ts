@@ -152,7 +152,7 @@ function toRows(connection: Database, decoder = new TextDecoder()) {
         statement.finalize();
       }
     },
-    /** Also ends its statements. */
+    /** Closes the database and its statements. */
     close: () => connection.close(),
   };
 }

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../contract/endpoints.ts';
-import { type Charged, type Facts, noMemory, type Outcome } from '../errors.ts';
+import { type Charged, type Facts, noMemoryMessage, type Outcome } from '../errors.ts';
 
 /** One value for all requests, or one for a free read, for create_task, for extract, and for every other purchase. */
 type ByRequest<T> = T | readonly [free: T, replays: T, mayReplay: T, refused: T];
@@ -38,7 +38,7 @@ const policy = {
     again: 4,
   }),
   not_running: row(unconnected, 'temporary', { is: 'not_running' }, { again: 1 }),
-  no_memory: row(noMemory, 'configuration', { is: 'no_memory' }),
+  no_memory: row(noMemoryMessage, 'configuration', { is: 'no_memory' }),
   proxy_credentials: row(
     unconnected,
     'configuration',

@@ -43,7 +43,7 @@ async function readAuthorities(caFile: string): Promise<readonly string[]> {
 }
 
 /**
- * Node's own check, but for IPv6 addresses OpenSSL's first: Node 22.23 and 24.17 find no IPv6 address in any certificate (nodejs/node issue
+ * As Node's own check, with OpenSSL's check first for IPv6 addresses: Node 22.23 and 24.17 find no IPv6 address in any certificate (nodejs/node issue
  * 64032). Returns what is wrong.
  */
 export function checkIdentity(host: string, certificate: tls.PeerCertificate): Error | undefined {

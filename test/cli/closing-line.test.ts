@@ -3,7 +3,6 @@ import { toClosingLine } from '../../src/cli/messages/closing-line.ts';
 import { toStopReason } from '../../src/operations/wording.ts';
 
 const unpriced = { credits: 0, unknown: { setting: 'price.contact.email' } } as const;
-const setIt = 'price unknown (set it: leadpipe config set price.contact.email <credits>)';
 const paid = { isPaid: true } as const;
 const before = { received: 22, delivered: 20 };
 
@@ -36,17 +35,17 @@ it.each<[Parameters<typeof toClosingLine>[0], string | undefined, string]>([
   [
     { ...paid, what: 'email found', cost: unpriced, charged: 'yes', creditsBefore: 50, creditsAfter: 48 },
     undefined,
-    `email found · charged; ${setIt} · balance 50 before, 48 after`,
+    'email found · charged; price unknown · balance 50 before, 48 after',
   ],
   [
     { ...paid, what: 'email found', cost: { ...unpriced, credits: 2 }, charged: 'maybe' },
     undefined,
-    `email found · may be charged; ${setIt}`,
+    'email found · may be charged; price unknown',
   ],
   [
     { what: 'task created', cost: unpriced, isPaid: 'later', charged: 'maybe' },
     undefined,
-    `task created · can be charged; ${setIt}`,
+    'task created · can be charged; price unknown',
   ],
   [
     { what: 'task created', cost: { credits: 5 }, isPaid: 'later', creditsBefore: 9 },

@@ -26,7 +26,7 @@ describe('contact', () => {
       code: 0,
       stdout: `${toBody(result)}\n`,
       stderr: expect.stringMatching(
-        /^email found · charged; price unknown \(.*\)\nrequest req_test · operation /,
+        /^email found · charged; price unknown\nTo see .*\nrequest req_test · operation /,
       ),
     });
   });
@@ -38,7 +38,7 @@ describe('contact', () => {
         code: 0,
         stdout: `${toBody(result)}\n`,
         stderr: expect.stringMatching(
-          /^email not found · may be charged; price unknown \(.*\)\nrequest req_test/,
+          /^email not found · may be charged; price unknown\nTo see .*\nrequest req_test/,
         ),
       });
       expect(await contact(result, '--exit-status')).toMatchObject({
@@ -46,7 +46,7 @@ describe('contact', () => {
         stdout: `${toBody(result)}\n`,
         // The IDs once.
         stderr: expect.stringMatching(
-          /^email not found · may be charged; price unknown \(.*\)\nrequest \S+ · operation \S+\nerror: no email was found\n$/,
+          /^email not found · may be charged; price unknown\nTo see .*\nrequest \S+ · operation \S+\nerror: no email was found\n$/,
         ),
       });
     },

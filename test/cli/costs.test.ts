@@ -29,7 +29,8 @@ beforeEach(async () => {
 });
 
 describe('the last line of a purchase', () => {
-  const unknown = 'charged; price unknown (set it: leadpipe config set price.contact.email <credits>)';
+  const setIt = 'To see what it costs, set your price, such as 5: leadpipe config set price.contact.email=5';
+  const unknown = `charged; price unknown\n${setIt}`;
   it.each<[string, string, object, ...string[]]>([
     ['an answer without a price', 'contact email a', {}, `email found · ${unknown}\n`],
     ['an answer', 'contact email a', { 'price.contact.email': 3 }, 'email found · cost at most 3 credits\n'],
@@ -45,6 +46,21 @@ describe('the last line of a purchase', () => {
   ])('says what it cost: %s', async (_, line, settings, ...says) => {
     writeSettings(at.env, settings);
     expect(await at.leadpipe(line)).toMatchObject(ending(0, ...says));
+  });
+
+  it('of a list that is shown again counts its answers', async () => {
+    await at.leadpipe('contact email --input rows.csv -q');
+    expect((await at.leadpipe('history show')).stderr).toMatch(/^2 answers \(/);
+  });
+
+  it('says once a day how to set a price, if it can be read', async () => {
+    const tell = async (line: string) => (await at.leadpipe(line)).stderr.split('\n').slice(0, 2);
+    expect(await tell('contact email a -q')).toEqual(['']);
+    expect(await tell('contact email b')).toEqual([`email found · ${unknown.split('\n')[0]}`, setIt]);
+    expect(await tell('contact email c')).toEqual([
+      'email found · charged; price unknown',
+      expect.stringMatching(/^request /),
+    ]);
   });
 });
 

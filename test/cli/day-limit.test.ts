@@ -48,6 +48,20 @@ it('counts purchases, lists and --no-history together, and refuses the one above
   expect(service.charged.size).toBe(5);
 });
 
+it('says how many rows of a list fit, and buys those', async () => {
+  await bought('contact email a -q');
+  const refusal =
+    'To allow more: leadpipe config set max_credits_per_day <credits>, or buy what fits with --first';
+  await refused(`${list(7)} -o out.csv`, `${refusal} 4`);
+  await refused(`${list(7)} -o out.csv --dry-run`, `${refusal} 4`);
+  await bought(`${list(7)} -o out.csv --first 2`);
+  await refused(`${list(7)} -o out.csv`, `${refusal} 4`);
+  await bought(`${list(7)} -o out.csv --first 4`);
+  expect(service.charged.size).toBe(5);
+  // Nothing fits any more.
+  await refused(`${list(7)} -o out.csv`, 'leadpipe config set max_credits_per_day <credits>\n');
+});
+
 it('buys rows of standard input up to the limit of the day', async () => {
   await bought('contact email a -q');
   const stdin = 'p1\np2\np3\np4\np5\np6\n';
@@ -498,7 +512,7 @@ it('is shown on a terminal with the balance and the totals, and nowhere else', a
   await bought(`${list(2)}`);
   for (const line of ['balance', 'history totals']) {
     expect((await at.leadpipe(line, { stderrIsTerminal: true })).stderr).toContain(
-      'Used today: at most 6 credits. Your limit for a day is 10.\n',
+      'Used today: at most 6 credits. Your limit for a day is 10; purchases with\n--no-history count, too.\n',
     );
     expect((await at.leadpipe(line)).stderr).not.toContain('Used today');
   }

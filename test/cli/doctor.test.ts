@@ -228,7 +228,7 @@ describe('doctor', () => {
     ]);
   });
 
-  it('shows a table on a terminal, every fix whole below it', async () => {
+  it('shows a table on a terminal, and every fix in full below it', async () => {
     const options = { columns: 80, env: { NO_COLOR: '1' } };
     const { transcript, code } = await inTerminal('doctor', options).ended;
     expect(code).toBe(78);

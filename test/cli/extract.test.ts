@@ -116,7 +116,7 @@ describe('extract', () => {
       code: 0,
       stdout: `${lines.join('\n')}\n`,
       stderr: expect.stringMatching(
-        /^3 items · charged; price unknown \(.*\)\nrequest req_test · operation op_\w+\n$/,
+        /^3 items · charged; price unknown\nTo see .*\nrequest req_test · operation op_\w+\n$/,
       ),
     });
     expect((await extract(items, `${ada} -f json`)).stdout).toBe(`[\n  ${lines.join(',\n  ')}\n]\n`);

@@ -131,9 +131,9 @@ const mistakes = String.raw`
   search company --objective=x --limit 3 => the objective is an argument | leadpipe search company x --limit 3\n
   contact --contact_type email --objective x => leadpipe contact email x\n
   research --query x => the query is an argument, not an option\nYou probably meant: leadpipe research x\n
-  search "{\"entity_type\":\"company\",\"objective\":\"a b\",\"limit\":5}" => a request in JSON is not an argument\nYou probably meant: leadpipe search company "a b" --limit 5\n
+  search "{\"entity_type\":\"company\",\"objective\":\"a b\",\"limit\":5}" => a JSON request can't be used as an argument\nYou probably meant: leadpipe search company "a b" --limit 5\n
   search "{\"objective\":\"a b\",\"entity_type\":\"person\",\"enrich_fields\":[\"x\",\"y\"]}" -o a.csv => leadpipe search person "a b" --enrich-fields x,y -o a.csv\n
-  research "{\"query\":\"a b\"}" => a request in JSON is not an argument\nYou probably meant: leadpipe research "a b"\n
+  research "{\"query\":\"a b\"}" => a JSON request can't be used as an argument\nYou probably meant: leadpipe research "a b"\n
   enrich "{\"entity_context\":\"a b\",\"enrich_fields\":{\"type\":\"object\"}}" => leadpipe enrich "a b" --schema | <file>
   "{\"entity_type\":\"company\",\"objective\":\"a b\"}" => did you mean leadpipe search company "a b"?
   "{\"entity_type\":\"wechat\",\"objective\":\"a b\",\"enable_web_search\":true}" => did you mean leadpipe task run wechat "a b" --enable-web-search?

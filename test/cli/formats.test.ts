@@ -234,6 +234,9 @@ describe('--columns', () => {
     [`${search} --columns score,nmae --dry-run`, 'no column "nmae". Did you mean "name"?'],
     ['task run company x --local --columns descripton', 'Did you mean "description"?'],
     ['contact email x --local --columns referense', 'Did you mean "reference"?'],
+    ['history list --columns tme', 'no column "tme". Did you mean "time"?'],
+    ['task list --columns leads_search_id,nope', 'no column "nope"\n'],
+    ['balance --local --columns avaiable_credits', 'Did you mean "available_credits"?'],
     ['contact email --input known.csv --local --columns objective,nope', 'no column "nope"\n'],
     ['contact email --input known.csv --local --columns links.website', 'no column "links.website"\n'],
     ['contact email --input known.csv --local --columns emial --dry-run', 'Did you mean "email"?'],
@@ -352,6 +355,15 @@ describe('both parts of a name can be chosen', () => {
       expect(await at.leadpipe(`${people} -o ${file}`)).toMatchObject({ code: 0 });
     const { code, stdout } = await at.leadpipe(line);
     expect({ code, stdout }).toEqual({ code: 0, stdout: `First Name,Last Name\r\n${row}\r\n` });
+  });
+
+  it.each([
+    ['table', /^name {2,}email\b.*\n[─ ]+\nJonas Reuter {2,}jonas\.reuter@/],
+    ['cards', /^Jonas Reuter\nemail: jonas\.reuter@[^\n]*\nemail_reference: [^\n]*\nCompany: Nordlicht Pay$/],
+  ])('and stand together for people, with -f %s', async (format, expected) => {
+    at.write('parts.csv', 'Company,Last Name,First Name\nNordlicht Pay,Reuter,Jonas\n');
+    const { stdout } = await at.leadpipe(`contact email --input parts.csv --local -f ${format}`);
+    expect(stdout.trimEnd()).toMatch(expected);
   });
 
   it('of people alone', async () => {

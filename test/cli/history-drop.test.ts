@@ -127,6 +127,9 @@ it('task list --refresh asks about each task that has not ended, and about no ot
     return { ...end, task: JSON.parse(stdout) };
   };
   expect(await list()).toMatchObject({ task: { state: 'created', ready_count: null } });
+  const terminal = { stderrIsTerminal: true };
+  const old = (await at.leadpipe('task list', terminal)).stderr;
+  expect(old).toMatch(/^These states may be old\. .*\nleadpipe task list --refresh\n$/);
   expect(at.count('status')).toBe(0);
   const running = { state: 'running', ready_count: 20 };
   expect(await list('--refresh')).toMatchObject({ code: 0, stderr: '', task: running });
@@ -141,5 +144,6 @@ it('task list --refresh asks about each task that has not ended, and about no ot
   await at.leadpipe('task wait ls_task --poll-interval 0.01 -o a.csv');
   const asked = at.count('status');
   expect(await list('--refresh')).toMatchObject({ task: { state: 'done', ready_count: 45 } });
+  expect((await at.leadpipe('task list', terminal)).stderr).toBe('');
   expect(at.count('status')).toBe(asked);
 });

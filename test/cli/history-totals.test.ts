@@ -148,7 +148,7 @@ describe('purchases whose records were removed', () => {
     return recordsIn(stdout);
   };
 
-  it('count for 400 days, by month, list and profile too; nothing of what was asked stays', async () => {
+  it('count for 400 days, by month, list and profile too; the request itself is removed', async () => {
     const service = await startRowService({});
     const there = createMachine(service.url);
     writeSettings(there.env, { 'price.contact.email': 2 });

@@ -122,7 +122,7 @@ it.runIf(canMount)(
   },
 );
 
-it.runIf(canMount)('a home that can only be read is said in words', async () => {
+it.runIf(canMount)('a read-only home is reported in plain words', async () => {
   const at = createMachine();
   const { PATH = '' } = at.env;
   const line = (command: string) => `mount -t tmpfs -o ro none . && cd . && HOME=$PWD leadpipe ${command}`;

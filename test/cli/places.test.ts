@@ -65,7 +65,7 @@ describe.runIf(canMount)('a file that is mounted by itself', () => {
 });
 
 it.runIf(canMount)(
-  'settings that are mounted by themselves are left as they are, and it says what helps',
+  'settings on a mount of their own are not changed, and the error says how to fix it',
   async () => {
     const at = await createBuyer();
     const set = 'leadpipe config set retry.attempts';

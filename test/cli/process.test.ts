@@ -51,7 +51,7 @@ const hasRows = ({ pathOf }: Machine, name: string): boolean =>
 
 describe('rows as they are found', () => {
   it.each(['jsonl', 'csv', 'table'])(
-    '%s: the first are printed before later ones are made',
+    '%s: first rows are printed before later ones are created',
     async (format) => {
       const { start, goOn } = await serveInTwo();
       const child = start(`search company x -f ${format}`);

@@ -54,6 +54,25 @@ describe('resume of a search', () => {
     expect(await resume('--local')).toMatchObject(ending(0, 'There is nothing to resume.'));
   });
 
+  it('takes the latest that can be resumed without an ID, and names a later one', async () => {
+    script.cuts = 2;
+    const operation = await cut('--limit 9 -o a.jsonl');
+    const overwritten = operationIn((await at.leadpipe('search company y -o b.jsonl')).stderr);
+    expect((await at.leadpipe('search company z -o b.jsonl')).code).toBe(0);
+    expect(await resume('')).toMatchObject(
+      ending(0, 'b.jsonl has rows of a later', `${overwritten} -o <file>`, `Resuming ${operation}`),
+    );
+    expect(at.read('a.jsonl')).toBe(lines(...first, ...rest));
+    expect(await resume('')).toMatchObject(ending(2, 'b.jsonl has rows of a later'));
+    for (const name of ['old', 'new']) {
+      at.write(`${name}.txt`, 'Nordlicht Pay, Berlin\nNordlicht Pay, Hamburg\n');
+      const list = `enrich --input ${name}.txt --field city --local --first 1 -o ${name}.csv`;
+      expect((await at.leadpipe(list)).code).toBe(0);
+    }
+    rmSync(at.pathOf('new.txt'));
+    expect(await resume('--local')).toMatchObject(ending(0, 'is no longer there: ', 'enrich old.txt'));
+  });
+
   it('tells all of its leads in each summary, and none that were left out', async () => {
     const leadsIn = async (line: string) => {
       const { code, stderr } = await at.leadpipe(`${line} --summary summary.json`);

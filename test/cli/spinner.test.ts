@@ -40,7 +40,7 @@ function createWaiting() {
   };
 }
 
-const toText = (seconds: number): string => toCounted({ unit: 'lead' }, 0, 'researching', seconds);
+const toText = (seconds: number): string => toCounted(undefined, 0, 'researching', seconds);
 
 describe('waiting for an answer', () => {
   it('says how long, on a terminal, and takes the line away at the end', async () => {
@@ -86,18 +86,11 @@ describe('waiting for an answer', () => {
 });
 
 it.each([
-  [
-    { unit: 'lead', limit: 30 },
-    5,
-    'task running, 10 ready',
-    12,
-    '5 of 30 leads · task running, 10 ready · 12 s',
-  ],
-  [{ unit: 'lead', limit: 1 }, 1, 'searching', 0, '1 of 1 leads · searching'],
-  [{ unit: 'lead' }, 1, 'waiting', 65, '1 lead · waiting · 1 min 5 s'],
+  [30, 5, 'task running, 10 ready', 12, '5 of 30 leads · task running, 10 ready · 12 s'],
+  [1, 1, 'searching', 0, '1 of 1 leads · searching'],
+  [undefined, 1, 'waiting', 65, '1 lead · waiting · 1 min 5 s'],
   // The service sent more than it was asked for.
-  [{ unit: 'lead', limit: 3 }, 5, 'searching', 3, '5 leads · searching · 3 s'],
-  [{ unit: 'row' }, 2, 'checking', 1, '2 rows · checking'],
-] as const)('%j, %d of them while %s for %d s', (counted, count, label, seconds, text) => {
-  expect(toCounted(counted, count, label, seconds)).toBe(text);
+  [3, 5, 'searching', 3, '5 leads · searching · 3 s'],
+] as const)('%j wanted, %d of them while %s for %d s', (limit, count, label, seconds, text) => {
+  expect(toCounted(limit, count, label, seconds)).toBe(text);
 });

@@ -68,7 +68,7 @@ async function createAbandoned(stateDir: string, operationId: string): Promise<s
   return at;
 }
 
-it('a thousand times, processes race for one operation: one at a time, a dead owner or not, and no line is lost', async () => {
+it('processes that race for one operation hold it one at a time, even after a dead owner, and lose no line', async () => {
   const stateDir = temporaryFolder();
   const ids = Array.from({ length: races / processes }, (_, index) => `op_${index}`);
   for (const id of ids) await createAbandoned(stateDir, id);

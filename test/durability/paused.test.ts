@@ -256,7 +256,7 @@ describe.runIf(process.platform === 'linux')('a run that wakes up without its lo
   });
 });
 
-it('an answer stays the answer of its row, whatever another process writes about that row later', async () => {
+it('a row keeps its answer, even if another process writes about that row later', async () => {
   const folder = temporaryFolder();
   const [first, second] = [await openStoredRows(folder, noLock), await openStoredRows(folder, noLock)];
   const [row, digest] = [{ number: 1, line: 2 }, toRowId('{}')];

@@ -66,6 +66,16 @@ const tables: readonly [name: string, text: string, expected: string][] = [
     'name|title|company / 2: Title|Name|Company Name (2)',
   ],
   ['sparse rows', 'name,a,b,c,d,e\nAcme,,,,,\nBeta,,1,,,\nCe,2,,,,5\n', 'name|a|b|c|d|e / 2: Acme||||| (3)'],
+  [
+    'a quote too many in the header',
+    '"Name" ,"City"\nAcme,Rome\n',
+    "the header of list.csv can't be read: line 1 has a cell that begins with a quote but does not end with one",
+  ],
+  [
+    'a quote too many above it',
+    'The "best\n"5" firms\nname,city\nAcme,Rome\n',
+    'name|city / 4: Acme|Rome (1)',
+  ],
   ['one column', 'name\nAcme\nBeta\n', 'name / 2: Acme (2)'],
   [
     'one column of texts with commas',

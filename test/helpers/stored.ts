@@ -1,11 +1,12 @@
+import type { StoreContext } from '../../src/context.ts';
 import type { LeadpipeError } from '../../src/errors.ts';
 import { listOperations } from '../../src/operations/journal/folders.ts';
 import { createJournals, type Entries, readEntries } from '../../src/operations/journal/journal-file.ts';
-import type { IndexContext } from '../../src/operations/journal/operation-index.ts';
+
 import { machineClock } from './clock.ts';
 
 /** A minimal context for storing records in a state directory, with a chosen time. */
-export function keepingIn(state: string, now: () => Date = () => new Date()): IndexContext {
+export function keepingIn(state: string, now: () => Date = () => new Date()): StoreContext {
   return {
     clock: { ...machineClock, now },
     directories: { config: '', state },

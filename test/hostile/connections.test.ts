@@ -75,7 +75,7 @@ describe('an answer before the request was sent', () => {
     ['a refusal', errorAnswer('422 X', 'invalid_request_error', 'too large', ['Connection: close']), 2, 1],
     ['a result', answer({ success: true, answer: { a: 'b' } }), 0, 1],
     ['a gateway', errorAnswer('502 X', 'x', 'x', ['Connection: close']), 8, 2],
-  ])('%s is the answer, and it is sent as often as its fault says', async (_, text, code, heads) => {
+  ])('%s: the request is retried as often as its fault allows', async (_, text, code, heads) => {
     const { url, heads: sent } = await startEarly(text);
     const file = join(temporaryFolder(), 'schema.json');
     writeFileSync(file, schema);

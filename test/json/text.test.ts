@@ -123,7 +123,7 @@ describe('parts', () => {
     expect(view.inner('b')).toBeUndefined();
   });
 
-  it('say something where a text, a number, true or false stands in them', () => {
+  it('count as filled if they contain a text, a number, true or false', () => {
     const says = (value: unknown): boolean =>
       typeof value === 'object' && value !== null
         ? Object.values(value).some(says)

@@ -111,7 +111,7 @@ it.runIf(existsSync('/dev/full')).each([['man'], ['completion bash'], ['config p
   },
 );
 
-it('the rest of a search whose answer was lost is told of, and can be resumed', async () => {
+it('the error of a search whose last answer was lost says how to resume it', async () => {
   let searches = 0;
   settings({ 'retry.attempts': 0 });
   const [first = ''] = searchFrames([['{"name":"Lead 1"}', '{"name":"Lead 2"}']]);

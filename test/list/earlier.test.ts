@@ -45,7 +45,7 @@ describe('resume of a list', () => {
   const schema = (name: string): string =>
     JSON.stringify({ type: 'object', properties: { [name]: { type: 'string' } } });
 
-  it('goes on from what is stored, and buys nothing of what was edited since', async () => {
+  it('resumes from stored rows, and does not buy rows that were edited since', async () => {
     write('list.txt', lines(people(0, 10)));
     write('schema.json', schema('city'));
     const args = ['enrich', '--input', 'list.txt', '--schema', 'schema.json', '-o', 'out.jsonl', ...one];
@@ -484,7 +484,7 @@ describe('the shard of a job array', () => {
       'auto',
       ['p01', 'p04'],
     ],
-  ])('%s (%s) has its rows', async (words, shard, rows) => {
+  ])('with %s, --shard %s takes its own rows', async (words, shard, rows) => {
     write('list.txt', lines(people(0, 6)));
     const args = ['contact', 'email', '--input', 'list.txt', '--shard', shard];
     expect((await leadpipe(args, '', toEnvironment(words))).code).toBe(0);

@@ -72,6 +72,12 @@ describe('an input', () => {
       [],
     ],
     [
+      'the answer of an API with its array further in',
+      'list',
+      '{"ok":true,"data":{"page":{"n":1},"items":[{"objective":"Ada"},{"objective":"Bo, Berlin"}]}}\n',
+      [],
+    ],
+    [
       'objects by their keys',
       'list.json',
       '{"a":{"objective":"Ada"},"b":{"objective":"Bo, Berlin","n":1}}',
@@ -316,7 +322,7 @@ describe('an input', () => {
     ['email\nada@acme.example\n', 'no column "objective"'],
     ['query\nWho leads Acme?\n', 'no column "objective"'],
     ['Telefon\n+49 30 1\n', 'no column "objective"'],
-  ])('of lines below a header that says nothing of a row (%j) is refused', async (text, message) => {
+  ])('of lines below a header without a usable column (%j) is refused', async (text, message) => {
     const ended = await leadpipe(['contact', 'email', '--input', '-'], text);
     expect(ended).toMatchObject(ending(2, message, 'The first line is its header', '--input-format text'));
     expect(service.requests()).toBe(0);
@@ -717,9 +723,9 @@ it.each([
   [['--input', 'titled.csv'], /Its first rows are:\n +Prospects, \n +Kunde, Rang\n +Ada, x\n/],
   [
     ['--input', 'bare.csv'],
-    /rows are:\n +Ada, ada@a\.example\n +Bo, bo@b\.example\n.* is the header: --template "\{Ada\}, \{ada@a\.example\}"\n *If it is data: --header-row 0 --template "\{column 1\}, \{column 2\}"/,
+    /rows are:\n +Ada, ada@a\.example\n +Bo, bo@b\.example\n.* is the header: --template "\{Ada\}, \{ada@a\.example\}"\n *If there is no header: --header-row 0 --template "\{column 1\}, \{column 2\}"/,
   ],
-  [['--input', 'bare.csv', '--template', '{column 1}'], 'If these are data: --header-row 0 --template'],
+  [['--input', 'bare.csv', '--template', '{column 1}'], 'If there is no header: --header-row 0 --template'],
   [
     ['--input', 'bare.csv', '--header-row', '0'],
     /Its first rows are:\n +Ada, .*\n +Bo, .*\n *For example: --template "\{column 1\}, \{column 2\}"/,
@@ -738,6 +744,7 @@ it.each([
     'Name the fields to send with --template, in braces. The fields are id, mail. For example: --template "{id}, {mail}"',
   ],
   [['--input', 'deep.json'], 'The fields are id, a.0.b, a.0.more.c, tags.0, one, none, cell.x.'],
+  [['--input', 'deep.json'], '--template "{id}, {a.0.b}, {a.0.more.c}, {tags.0}, {one}"'],
   [['--input', 'deep.json', '--template', '{b}'], 'The fields are id, a.0.b, a.0.more.c, tags.0, one'],
   [['--input', 'pairs.csv'], 'Its first rows are:\n  Ada, Acme\n'],
   [['--input', 'x', 'Ada'], 'leave out the argument'],

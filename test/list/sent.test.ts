@@ -8,6 +8,11 @@ describe('what is sent for a row', () => {
     ['contact email', crm, ['Ada Example, Acme (acme.example)', 'Bo, CEO']],
     ['enrich --field city', crm, ['Ada Example, Acme (acme.example)', 'Bo, CEO']],
     ['extract web2list --instruction x', crm, ['https://acme.example']],
+    [
+      'contact email',
+      'Nr;Kunde;Ansprechpartner;Ort\n1;Acme GmbH;Ada Example;Köln\n2;Beta AG;;Bonn\n',
+      ['Ada Example, Acme GmbH, Köln', 'Beta AG, Bonn'],
+    ],
     ['extract x_followers', 'name;Twitter\nAcme;@acme\nNASA;nasa\n', ['@acme', 'nasa']],
     ['contact email', 'Company,objective\nAcme,their CTO\n', ['their CTO']],
     ['contact email --template {Id}:{Website}', crm, ['1:acme.example', '2:']],
@@ -24,17 +29,20 @@ describe('what is sent for a row', () => {
       'no column "query": leadpipe does not know what to send for a row',
       'for example: --template "What is new at {Company} ({Website})?"',
     ],
-    [
-      'research',
-      'id,mail\n1,x\n',
-      'no column "query"',
-      'is the header: --template "What is new at {id}, {mail}?"',
-    ],
+    ['research', 'id,mail\n1,x\n', 'no column "query"', 'is the header: --template "What is new at {mail}?"'],
     [
       'contact email',
       'id,city\n1,Oslo\n',
       'no column "objective"',
-      'is the header: --template "{id}, {city}"',
+      'is the header: --template "{city}"',
+      'is no header: --header-row 0 --template "{column 2}"',
+    ],
+    [
+      'contact email',
+      'id,size\n1,20\n',
+      'no column "objective"',
+      'is the header: --template "{id}, {size}"',
+      '',
     ],
     [
       'extract x_followers',
@@ -42,10 +50,10 @@ describe('what is sent for a row', () => {
       'no column "target"',
       'is the header: --template "{name}"',
     ],
-  ])('of %s is asked for where %j does not say it', async (words, csv, why, hint) => {
+  ])('of %s is asked for where %j does not say it', async (words, csv, ...says) => {
     write('list.csv', csv);
     const refused = await leadpipe([...words.split(' '), '--input', 'list.csv']);
-    expect(refused).toMatchObject(ending(2, why, hint));
+    expect(refused).toMatchObject(ending(2, ...says));
     expect(service.requests()).toBe(0);
   });
 });

@@ -148,6 +148,10 @@ it('on a terminal, `mcp` says what it waits for, and how each agent is set up wi
     expect(JSON.parse(settings)).toEqual({ mcpServers: { leadpipe: { command: 'leadpipe', args } } });
   }
   expect((await runInProcess('mcp', { stdinIsTerminal: true })).stderr).toContain('"--max-credits","200"');
+  // Nothing costs credits there.
+  const local = (await runInProcess('mcp --local', { stdinIsTerminal: true })).stderr;
+  expect(local).toContain('claude mcp add leadpipe -- leadpipe mcp --local\n');
+  expect(local).toSay('With --local, everything is free. To stop waiting');
 });
 
 it.each([60, 80])(

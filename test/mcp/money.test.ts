@@ -104,7 +104,7 @@ it('leads for which the disk has no room are all in the answer: they are paid fo
   expect(service.spent()).toBe(30);
 });
 
-it('a call that is to buy again is no part of the same call that is under way', async () => {
+it('a call with again: true does not join the same call in progress', async () => {
   const { service, env } = await startLedger({ batch_size: 1, batch_pause_ms: 60 });
   const agent = await startAgent({ env });
   const first = untilLeads(agent, { ...search, limit: 10 });

@@ -26,7 +26,13 @@ describe('cells that a spreadsheet would run', () => {
   it.each([
     ['a semicolon', "x;=cmd|' /C calc'!A0", "x;'=cmd|' /C calc'!A0"],
     ['a tab', 'x\t@SUM(A1)', "x\t'@SUM(A1)"],
-    ['one of them, and harmless elsewhere', 'x;-1', "x;'-1"],
+    ['one of them, before a dash', 'x;- a', "x;'- a"],
+    ['one of them, before arithmetic', 'x;-1;-1+2', "x;'-1;'-1+2"],
+    [
+      'one of them, before a number, phone numbers and a handle',
+      'x;-1\ny; +49301; +49302\nz\t@ada',
+      'x;-1\ny; +49301; +49302\nz\t@ada',
+    ],
     ['a line end after one of them', 'x;\n- a\t\r\n=b', "x;\n- a\t\r\n'=b"],
     ['each of them', 'a;=1;=2;;=3', "a;'=1;'=2;;'=3"],
     ['white space behind it', 'x; \u00a0\u200b=1', "x; \u00a0\u200b'=1"],
@@ -112,12 +118,12 @@ function isRun(text: string): boolean {
   if (/^@[^\s=+|!"'(),;:/*^&<>]+$/u.test(shown)) return false;
   // Nothing to calculate with, or no sign between two numbers.
   const operands = shown.split(/[+\-−＋－﹢﹣]/);
-  return operands.some((one) => /[^\p{Nd}\s.,'’%‰\p{Sc}e()/x]/iu.test(one)) || isArithmetic(shown);
+  return operands.some((one) => /[^\p{Nd}\s.,;'’%‰\p{Sc}e()/x]/iu.test(one)) || isArithmetic(shown);
 }
 
 /** Signs, then a number, a sign and a number, where no two numbers are adjacent. */
 function isArithmetic(text: string): boolean {
-  if (/\p{Nd}[\s.,'’]*[\s()]+[\s.,'’]*\p{Nd}/u.test(text)) return false;
+  if (/\p{Nd}[\s.,'’]*[\s();]+[\s.,'’]*\+?\p{Nd}/u.test(text)) return false;
   return /^[=@]/.test(text) || /\p{Nd}.*[+\-−＋－﹢﹣/].*\p{Nd}/su.test(text.replace(/E[+-]?\d+$/i, ''));
 }
 
@@ -208,7 +214,10 @@ it.each<[delimiters: string, knowsQuotes: boolean, delimiter?: string]>([
   },
 );
 
-it.each(['\u200d', '\u{e0041}', ';', ';x', '\n='])('five million of %j are looked through once', (unit) => {
-  const json = JSON.stringify(`${unit.repeat(5_000_000 / unit.length)};=1`);
-  expect(csvCell(json, false).endsWith("'=1")).toBe(true);
-});
+it.each(['\u200d', '\u{e0041}', ';', ';x', ';+1', '\n='])(
+  'five million of %j are looked through once',
+  (unit) => {
+    const json = JSON.stringify(`${unit.repeat(5_000_000 / unit.length)};=1`);
+    expect(csvCell(json, false).endsWith("'=1")).toBe(true);
+  },
+);

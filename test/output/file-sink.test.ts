@@ -371,7 +371,7 @@ describe('appending', () => {
     expect(readdirSync(folder)).toEqual(['leads.csv']);
   });
 
-  it('is left as it is by a run that has lost the lock', async () => {
+  it('is not changed by a run that has lost the lock', async () => {
     writeFileSync(file, '{"a":1}\n');
     const sink = await createFileSink(file, { append: {} });
     await sink.write('{"b":2}\n');
@@ -402,15 +402,22 @@ describe('appending', () => {
       /append to .*leads\.csv: a quote in line 2 is never closed/,
     ],
     ['an open quote in its header', '"a,b\r\n1,2', 'csv', 'usage', /: a quote in line 1 is never closed/],
+    [
+      'Latin-1',
+      'a,b\r\nM\xfcnchen,2\r\n',
+      'csv',
+      'usage',
+      /append to .*leads\.csv: line 2 is not UTF-8 text/,
+    ],
     ['half a line', '{"a":1}\n{"a"', 'jsonl', 'usage', /append to .*leads\.csv: line 2 is incomplete/],
     ['CSV, as JSONL', 'a,b', 'jsonl', 'usage', /can't append/],
   ])('is refused for %s, and changes nothing', async (_name, before, format, outcome, message) => {
-    writeFileSync(file, before);
+    writeFileSync(file, before, 'latin1');
     await expect(createFileSink(file, { append: toAppend(format) })).rejects.toMatchObject({
       outcome,
       message: expect.stringMatching(message),
     });
-    expect(read()).toBe(before);
+    expect(readFileSync(file, 'latin1')).toBe(before);
   });
 
   it('finds the last line and the header of a large file', async () => {

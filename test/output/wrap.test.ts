@@ -20,6 +20,7 @@ it.each([
   ],
   ['an option with its number: use --limit 100 for more', 11, '--limit 100'],
   ['`a b c` in backticks, here', 10, '`a b c`'],
+  ['sent for row 1: Société Générale, Köln, Straße “Ł”', 20, 'Köln, Straße “Ł”'],
   ['operation op_0123456789abcdef', 20, 'op_0123456789abcdef'],
 ])('%s, in %i columns, is broken between words alone', (text, width, whole) => {
   const lines = wrapMessage(text, width);

@@ -133,7 +133,7 @@ describe('CSV', () => {
 });
 
 describe('the rows of a database', () => {
-  it('are its table, its columns and a line for each, as the service sent them', async () => {
+  it('are written as the service sent them, below the table and its columns', async () => {
     const layout = { ...memberLayout(['id', 'text']), records: 'leads' } as const;
     const first = ['{"id":12345678901234567890,"text":"a\\nb\u2028"}', '{"id":\n 1.10}'];
     const { writes } = await written('sqlite', { layout, shape: 'list' }, first, ['{"text":[1]}']);

@@ -20,11 +20,11 @@ it.each<[Meaning, string]>([
   ['title', 'Title|Job Title|job-title|Position|Role|Funktion|Poste|Intitulé du poste|Cargo|Puesto'],
   [
     'company',
-    'Company|company_name|Account Name|Organization|Organisation Name|Account|Employer|Firma|Firmenname|Unternehmen|Société|Raison sociale|Nom de l’entreprise|Entreprise|Empresa|Compañía|Razón social|Associated Company|Primary Company|Associated Company (Primary)|person_institution|Institution|University|Azienda|会社名|Verbundenes Unternehmen|Related Company|Associated Company Name',
+    'Company|company_name|Account Name|Organization|Org Name|Organisatie|Organisation Name|Account|Employer|Firma|Firmenname|Unternehmen|Société|Raison sociale|Nom de l’entreprise|Entreprise|Empresa|Compañía|Razón social|Associated Company|Primary Company|Associated Company (Primary)|person_institution|Institution|University|Azienda|会社名|Verbundenes Unternehmen|Related Company|Associated Company Name|Kunde|Kundenname|Auftraggeber|Client|Customer Name|Cliente',
   ],
   [
     'website',
-    'Website|Website URL|Company Domain|domain|Web page|Company Website|Webseite|Homepage|Site web|Página web|Sitio Web|URL|links.website',
+    'Website|Website URL|Company Domain|domain|Web page|Company Website|Org Website|officialUrl|Webseite|Homepage|Site web|Página web|Sitio Web|URL|links.website',
   ],
   ['profile', 'LinkedIn|linkedin_url|Person Linkedin Url|LinkedIn-Profil|links.linkedin_url'],
   ['city', 'City|Mailing City|Company City|HQ Location|Ort|Stadt|Ville|Ciudad|Población'],
@@ -32,7 +32,7 @@ it.each<[Meaning, string]>([
   ['handle', 'Handle|username|Screen name|Benutzername'],
   ['repository', 'Repository|repo|full_name'],
   ['email', 'Email|Email Address|Email 1|E-mail|E-mail 1 - Value|Contact Email|Correo electrónico'],
-  ['phone', 'Phone|Phone Number|Mobile|Portable|Person Phone|Telefon'],
+  ['phone', 'Phone|Phone Number|Mobile|Portable|Person Phone|Telefon|Telefone'],
   ['text', 'objective|query|entity_context'],
 ])('the table knows the columns of a %s', (meaning, columns) => {
   const all = columns.split('|');
@@ -59,7 +59,7 @@ it('the surest column of a meaning comes first, and no other column has one', ()
 });
 
 it('a name that is a value of other columns, or a note, is no header', () => {
-  expect(['Lead', 'Contact', 'Business', 'Account:'].filter(isKnownColumn)).toEqual([]);
+  expect(['Lead', 'Kunde', 'Customer', 'Contact', 'Business', 'Account:'].filter(isKnownColumn)).toEqual([]);
 });
 
 it.each([
@@ -82,6 +82,7 @@ it.each([
   ['a person in two columns, as in Germany', 'Name|Vorname|Firma', 'Vorname|Name'],
   ['a person in two columns, as in Spain', 'Nombre|Apellidos', 'Nombre|Apellidos'],
   ['a company', 'Id|Account Name|City', 'Account Name'],
+  ['a company that is a client', 'Kundennummer|Kunde|Firmenname', 'Firmenname'],
   ['nothing', 'Id|City', ''],
 ])('the name of a lead is in the columns of %s', (_, columns, expected) => {
   expect(nameColumnsOf(columns.split('|')).join('|')).toBe(expected);

@@ -147,7 +147,7 @@ describe.each(shells)('completion in %s', (_, { program, args, setUp, lines: its
       expect(existsSync(join(folder, 'ran'))).toBe(false);
     });
 
-    it('says nothing of what it cannot read', async () => {
+    it('prints no error for files that it cannot read', async () => {
       const broken = { ...env, LEADPIPE_CONFIG_DIR: join(folder, 'broken') };
       mkdirSync(broken.LEADPIPE_CONFIG_DIR, { recursive: true });
       writeFileSync(join(broken.LEADPIPE_CONFIG_DIR, 'config.json'), '{');

@@ -57,6 +57,15 @@ describe.skipIf(!needs('script', 'stty'))('a terminal', () => {
     });
   });
 
+  it('says that a list waits for its first answer', async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'rows.txt'), 'never\n');
+    const terminal = run('contact email --input rows.txt', { cwd });
+    await terminal.waitFor(/sent for row 1: never[\s\S]*waiting for the first answer/);
+    terminal.signal('SIGKILL');
+    await terminal.ended;
+  });
+
   it.each([60, 80, 120])(
     'says at Ctrl-C how a list of the local service ended, which is not paid for: %i columns',
     async (columns) => {

@@ -65,7 +65,7 @@ describe.skipIf(!needs('script', 'stty'))('what was bought before', () => {
     expect((await at.run(list)).code).toBe(0);
     const { code, question, text, written } = await answered(at, list, keys, columns);
     expect(question).toBe(
-      'You already bought a list from this file at 2026-01-01 00:00: contact email rows.csv, 3 answers. To print that one, for free: leadpipe history show op_00000000000000. Buy it again, for at most 15 credits? [y/N]',
+      'You already bought a list from this file at 2026-01-01 00:00: contact email rows.csv, 3 rows done. To print that one, for free: leadpipe history show op_00000000000000. Buy it again, for at most 15 credits? [y/N]',
     );
     // While it is asked, nothing was written down or sent.
     expect(written).toBe(1);
@@ -85,7 +85,7 @@ describe.skipIf(!needs('script', 'stty'))('what was bought before', () => {
     expect((await first.ended).code).toBe(130);
     const { code, question, text } = await answered(at, list, 'n', columns);
     expect(question).toBe(
-      'You started a list from this file at 2026-01-01 00:00 and did not finish it: contact email rows.csv, 2 answers. To finish that one instead: leadpipe resume op_00000000000000. Buy it again, for at most 15 credits? [y/N]',
+      'You started a list from this file at 2026-01-01 00:00 and did not finish it: contact email rows.csv, 2 rows done. To finish that one instead: leadpipe resume op_00000000000000. Buy it again, for at most 15 credits? [y/N]',
     );
     expect({ code, text }).toEqual({ code: 0, text: expect.stringContaining(nothing) });
     expect(service.charged.size).toBe(2);
@@ -151,7 +151,7 @@ describe.skipIf(!needs('script', 'stty'))('what was bought before', () => {
     await at.run(list);
     const again = await at.run(list);
     expect(again.stderr.split('\n')[0]).toMatch(
-      /^You already bought a list from this file at .*: contact email rows\.csv, 3 answers\. This run will be charged again, for at most 15 credits\. To print that one, for free: leadpipe history show op_\w+$/,
+      /^You already bought a list from this file at .*: contact email rows\.csv, 3 rows done\. This run will be charged again, for at most 15 credits\. To print that one, for free: leadpipe history show op_\w+$/,
     );
     expect((await at.run(`${list} -q`)).stderr).toBe('');
     expect(service.charged.size).toBe(9);

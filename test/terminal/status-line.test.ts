@@ -41,7 +41,7 @@ async function startSlowService() {
   return { ...server, next };
 }
 
-describe.skipIf(!needs('script', 'stty'))('the line that says what is going on', () => {
+describe.skipIf(!needs('script', 'stty'))('the status line', () => {
   const run = (service: FaultServer, line: string, { env, ...options }: TerminalOptions = {}) =>
     inTerminal(line, { ...options, env: { ...pointedAt(service.url), ...env } });
 

@@ -14,8 +14,8 @@ import {
   findAddress,
   findKey,
   findProxy,
+  type KnownTarget,
   noTarget,
-  type Target,
 } from '../../connection/connection.ts';
 import type { Context } from '../../context.ts';
 import { limits } from '../../contract/limits.ts';
@@ -135,7 +135,7 @@ async function* checkAll(context: Context, options: ConnectionOptions, say: (lin
   const { config, state } = context.directories;
   let profile: Profile = { name: '', settings: {} };
   let baseUrl: URL | undefined;
-  let target: (Target & { readonly profile: Profile }) | undefined;
+  let target: KnownTarget | undefined;
   let proxy: string | undefined;
   /** Why the remaining checks are skipped. */
   let obstacle: string | undefined;
@@ -203,7 +203,7 @@ async function* checkAll(context: Context, options: ConnectionOptions, say: (lin
       }
       try {
         const ask = (connection: Connection) => askService(context, connection);
-        answer = await withConnection(context, options, ask, { known: target }, say);
+        answer = await withConnection(context, options, ask, target, say);
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
         refusal = error;

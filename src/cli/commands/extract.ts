@@ -32,7 +32,7 @@ export const createCommand = defineCommand({
       new Option('--instruction <text>', 'for web2list: the items and fields (or @file)'),
       option(
         '--limit <n>',
-        `at most n items, ${extractLimit.min} to ${extractLimit.max}; web2list always gives up to ${web2listLimit}`,
+        `at most n items, ${extractLimit.min} to ${extractLimit.max}; web2list ignores this and returns at most ${web2listLimit}`,
         numberIn(extractLimit),
         { default: extractLimit.default },
       ),

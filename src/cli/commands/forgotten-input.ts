@@ -1,7 +1,8 @@
 import { extname } from 'node:path';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, UsageError } from '../../errors.ts';
-import { bytesOf, isRegularFile } from '../../requests/file-bytes.ts';
+import { isRegularFile } from '../../files/target.ts';
+import { bytesOf } from '../../requests/file-bytes.ts';
 import { canAsk, confirm } from '../ask.ts';
 import { shellWord } from '../messages/quoted.ts';
 import { isInput } from '../options/inputs.ts';

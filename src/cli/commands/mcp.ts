@@ -43,7 +43,7 @@ export const createCommand = defineCommand({
   examples: ['leadpipe mcp --local', 'leadpipe mcp --max-credits 200 --confirm'],
   output: [
     'the messages of the protocol, one on each line. Agents start the server',
-    'themselves; `leadpipe mcp` on a terminal says how to set them up, mostly by:',
+    'themselves. For setup steps, run `leadpipe mcp` in a terminal. Usually:',
     '{"mcpServers":{"leadpipe":{"command":"leadpipe",',
     ' "args":["mcp","--max-credits","200"]}}}',
   ],
@@ -86,12 +86,12 @@ export const createCommand = defineCommand({
 });
 
 /** For a person who starts the server by hand: the lines to paste into the settings of each agent. */
-function toSetup({ local, maxCredits = 200, profile }: McpCommandOptions): string[] {
+function toSetup({ local, maxCredits = local ? undefined : 200, profile }: McpCommandOptions): string[] {
   const args = [
     'mcp',
     ...(local ? ['--local'] : []),
     ...(profile === undefined ? [] : ['--profile', profile]),
-    ...['--max-credits', String(maxCredits)],
+    ...(maxCredits === undefined ? [] : ['--max-credits', String(maxCredits)]),
   ];
   const server = { command: 'leadpipe', args };
   const settings = JSON.stringify({ mcpServers: { leadpipe: server } });
@@ -106,7 +106,7 @@ function toSetup({ local, maxCredits = 200, profile }: McpCommandOptions): strin
     `  ${settings}`,
     'Claude Desktop, in claude_desktop_config.json (Settings, Developer, Edit Config):',
     `  ${settings}`,
-    `A session can then spend at most ${countOf(maxCredits, 'credit')}. To stop waiting, press Ctrl-C.`,
+    `${local ? 'With --local, everything is free.' : `A session can then spend at most ${countOf(maxCredits ?? 0, 'credit')}.`} To stop waiting, press Ctrl-C.`,
   ];
 }
 

@@ -1,26 +1,26 @@
 import { resolve } from 'node:path';
 import { Argument, Option } from 'commander';
 import type { Context } from '../../context.ts';
-import { type LeadpipeError, UsageError } from '../../errors.ts';
-import { isSameFile } from '../../files/target.ts';
+import { LeadpipeError, notResumable, UsageError } from '../../errors.ts';
+import { isLocked } from '../../files/folder-lock.ts';
+import { isSameFile, statOrNothing } from '../../files/target.ts';
 import type { Buyer } from '../../operations/buyer.ts';
-import { findNamed } from '../../operations/earlier.ts';
 import { createReader, type Reader } from '../../operations/journal/operation-index.ts';
 import { isTask, kindOf, rowsOf } from '../../operations/kinds/kinds.ts';
 import type { RowRequest } from '../../operations/kinds/layouts.ts';
 import { readKnown, readUnfinished, toDamageLine } from '../../operations/known-operations.ts';
 import type { Operation } from '../../operations/operation.ts';
 import { readHistoryRecord } from '../../operations/report/history.ts';
-import type { Order } from '../../operations/run.ts';
 import type { AskOptions } from '../ask.ts';
 import { defineCommand } from '../command.ts';
 import { withConnection } from '../connect.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { checkNotDropped } from '../messages/earlier-runs.ts';
+import { toHint } from '../messages/hints.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { toId } from '../options/option-builders.ts';
 import { fileOf, type RecordOptions, toFormat } from '../options/record-options.ts';
-import { firstOption, type RowsOptions, retryUnknownOption } from '../options/rows-options.ts';
+import { firstOption, listTerms, type RowsOptions, retryUnknownOption } from '../options/rows-options.ts';
 import {
   type ConnectionOptions,
   createMaxCreditsOption,
@@ -28,7 +28,7 @@ import {
 } from '../options/shared-options.ts';
 import { type FollowOptions, toReadTerms, waitingOptions } from '../options/task-options.ts';
 import { fromTerms, toBuyer, toTerms } from '../records/orders.ts';
-import type { Shown } from '../run-and-show.ts';
+import type { Resumes } from '../run-and-show.ts';
 import { buySearch } from './search.ts';
 import { readAndReport } from './task/read-and-report.ts';
 
@@ -40,16 +40,14 @@ interface ResumeOptions
     Pick<RowsOptions, 'first' | 'retryUnknown'>,
     AskOptions {}
 
-type Resumed = Pick<Shown, 'earlier' | 'reader'>;
-
 export const createCommand = defineCommand({
   name: 'resume',
   description:
-    'Resumes a search, a task or a list (--input) that was interrupted: the latest one, or the one that you name. Only the rest is bought, and all results go into the original file.',
+    'Resumes a search, a task or a list (--input) that was interrupted: the latest one that can be resumed, or the one that you name. Only the rest is bought, and all results go into the original file.',
   arguments: [
     new Argument(
       '[operation-id]',
-      'the ID that the interrupted command printed (default: the latest unfinished operation; with --local, of the local service)',
+      'the ID that the interrupted command printed (default: the latest; with --local, of the local service)',
     ).argParser(toId),
   ],
   options: [
@@ -75,30 +73,44 @@ export const createCommand = defineCommand({
 
 async function runResume(context: Context, given: string | undefined, options: ResumeOptions): Promise<void> {
   const reader = createReader(context);
-  const operation =
-    given === undefined
-      ? await findLatest(context, options, reader)
-      : await readKnown(context, given, reader.journals);
-  if (operation === undefined) return;
+  if (given === undefined) return await resumeLatest(context, options, reader);
+  const operation = await readKnown(context, given, reader.journals);
   checkNotDropped(operation);
   // A search with an unknown outcome may have more stored leads than its journal counts.
   const mayResume = operation.resumes !== 'no' || (operation.isSearch && operation.isInDoubt);
   if (!mayResume) throw await toUnresumable(operation);
-  await resume(context, operation, options, reader);
+  await resume(context, options, { operation, reader });
 }
 
-/** The latest unfinished operation, or undefined. If only damaged ones are found, throws the first error: the user may mean that one. */
-async function findLatest(
+/** Resumes the latest unfinished operation that can be resumed, and names the later ones. */
+async function resumeLatest(context: Context, options: ResumeOptions, reader: Reader): Promise<void> {
+  const { warn } = createNotes(context, options);
+  let left: LeadpipeError | undefined;
+  for await (const operation of findUnfinished(context, options, reader)) {
+    if (left !== undefined) warn(toDamageLine(left.with({ hint: toHint(left) })));
+    try {
+      return await resume(context, options, { operation, reader });
+    } catch (error) {
+      if (!(error instanceof LeadpipeError) || error.details.type !== notResumable) throw error;
+      left = error.with({ operationId: operation.operationId });
+    }
+  }
+  if (left !== undefined) throw left;
+}
+
+/** The unfinished operations, the latest first, but one that is running now last. If only damaged ones are found, throws the first error. */
+async function* findUnfinished(
   context: Context,
   options: ResumeOptions,
   reader: Reader,
-): Promise<Operation | undefined> {
+): AsyncGenerator<Operation> {
   const { say, warn } = createNotes(context, options);
   const damages: LeadpipeError[] = [];
-  let [isPart, isElsewhere] = [false, false];
+  let [isPart, isElsewhere, isFound] = [false, false, false];
+  let running: Operation | undefined;
   const damaged = (error: LeadpipeError): void => void damages.push(error);
   for await (const latest of readUnfinished(reader, damaged)) {
-    const { intent } = latest;
+    const { folder, intent } = latest;
     // With --local those of the local service, else those of an account.
     if ((intent.origin === 'local') !== (options.local === true)) {
       isElsewhere ||= !latest.isReaderGone && isReadable(latest);
@@ -108,18 +120,25 @@ async function findLatest(
       isPart ||= intent.options.input !== '-';
       continue;
     }
-    for (const damage of damages) warn(toDamageLine(damage));
-    return latest;
+    for (const damage of damages.splice(0)) warn(toDamageLine(damage));
+    if (isLocked(folder)) {
+      running ??= latest;
+      continue;
+    }
+    if (running !== undefined && !isFound) say(`${running.operationId} is still running.`);
+    isFound = true;
+    yield latest;
   }
+  if (running !== undefined && !isFound) return yield running;
   const [damage, ...others] = damages;
   for (const other of others) warn(toDamageLine(other));
+  if (isFound) return damage && warn(toDamageLine(damage));
   if (damage !== undefined) throw damage;
   const other = options.local
     ? 'without --local there is: leadpipe resume'
     : 'with --local there is: leadpipe resume --local';
   say(`There is nothing to resume${isElsewhere ? `; ${other}` : '.'}`);
   if (isPart) say('Purchases that ended in part can be resumed by ID. To see the IDs: leadpipe history');
-  return undefined;
 }
 
 /** False for a list whose input can't be read again, or that has ended. */
@@ -148,13 +167,9 @@ async function toUnresumable(operation: Operation): Promise<LeadpipeError> {
 }
 
 /** Resumes an operation from its stored state. Throws UsageError, before anything is bought, if that is not possible. */
-async function resume(
-  context: Context,
-  operation: Operation,
-  given: ResumeOptions,
-  reader: Reader,
-): Promise<void> {
-  const { intent, operationId } = operation;
+async function resume(context: Context, given: ResumeOptions, resumes: Resumes): Promise<void> {
+  const { operation } = resumes;
+  const { intent } = operation;
   const isSameOutput = await isOutputOf(operation, given);
   // Use the output options of the run that started it.
   const records = isSameOutput ? fromTerms(operation.terms) : {};
@@ -166,12 +181,7 @@ async function resume(
     history: true,
     ...(maxCredits === undefined ? {} : { maxCredits }),
   };
-  const facts = { is: 'resume_elsewhere', operationId } as const;
-  const shown = (order: Order): Resumed => ({
-    reader,
-    earlier: (buyer, known) => findNamed(buyer, order, operation, facts, known),
-  });
-  if (rowsOf(intent.command) !== undefined) return await resumeList(context, operation, options, shown);
+  if (rowsOf(intent.command) !== undefined) return await resumeList(context, options, resumes);
   if (given.first !== undefined) throw new UsageError('--first is for a list (--input)');
   await withConnection(context, options, async (connection) => {
     const { settings } = connection;
@@ -188,7 +198,7 @@ async function resume(
     if (operation.isSearch) {
       const body = JSON.parse(intent.requested ?? intent.body ?? '{}');
       const order = { ...common, kind: 'search', body } as const;
-      await buySearch(context, options, buyer, order, shown(order));
+      await buySearch(context, options, buyer, order, resumes);
       return;
     }
     const read = toReadTerms(options, settings);
@@ -201,7 +211,7 @@ async function resume(
             read,
           } as const)
         : ({ ...common, kind: 'task run', body: JSON.parse(intent.body), read } as const);
-    await readAndReport(context, options, buyer, order, shown(order));
+    await readAndReport(context, options, buyer, order, resumes);
   });
 }
 
@@ -238,12 +248,11 @@ function routeOf(
 
 async function resumeList(
   context: Context,
-  { intent, operationId, terms }: Operation,
   given: ResumeOptions & { readonly history: boolean },
-  shown: (order: Order) => Resumed,
+  resumes: Resumes,
 ): Promise<void> {
-  const { input, inputFormat, sheet, table, headerRow, into, onlyMissing, run, shard } =
-    terms.options as Partial<RowsOptions>;
+  const { intent, operationId, terms } = resumes.operation;
+  const { input, run } = terms.options as Partial<RowsOptions>;
   const request: RowRequest = JSON.parse(intent.row_request ?? '{}');
   if (input === undefined || input === '-') {
     throw new UsageError(
@@ -253,18 +262,14 @@ async function resumeList(
         : 'Run the same command again with the same rows. Rows that are already bought are not bought again.',
     );
   }
-  const stored = {
-    template: request.template,
-    inputFormat,
-    sheet,
-    table,
-    headerRow,
-    into,
-    onlyMissing,
-    run,
-    shard,
-  };
-  const known = Object.fromEntries(Object.entries(stored).filter(([, value]) => value != null));
+  const stored = [['template', request.template], ...listTerms.map((name) => [name, terms.options[name]])];
+  const known = Object.fromEntries(stored.filter(([, value]) => value != null));
+  if ((await statOrNothing(input)) === undefined) {
+    throw new UsageError(
+      `the input of ${operationId} is no longer there: ${input}; nothing was bought`,
+      `To print the stored answers, for free: leadpipe history show ${operationId}`,
+    ).with({ type: notResumable });
+  }
   const { buyList } = await import('../records/buy-list.ts');
-  await buyList(context, { ...given, input: resolve(input), ...known }, request, shown);
+  await buyList(context, { ...given, input: resolve(input), ...known }, request, resumes);
 }

@@ -1,10 +1,10 @@
 import { entityLayout } from '../../columns/entity-layout.ts';
 import type { Context } from '../../context.ts';
-import { limits } from '../../contract/limits.ts';
+import { leadLimitOf } from '../../contract/limits.ts';
 import { type EntitySearchRequest, streamEntityTypes } from '../../contract/types.ts';
 import type { Buyer } from '../../operations/buyer.ts';
 import type { BoughtSearch } from '../../operations/kinds/search.ts';
-import type { Order } from '../../operations/run.ts';
+import type { Order } from '../../operations/order.ts';
 import { checkStreamEntityType, toEntitySearchRequest } from '../../requests/entity-search.ts';
 import { defineCommand } from '../command.ts';
 import { withConnection } from '../connect.ts';
@@ -24,7 +24,7 @@ import {
 } from '../options/search-options.ts';
 import { exitStatusOption } from '../options/shared-options.ts';
 import { type PurchaseOptions, toBuyer, toOrder } from '../records/orders.ts';
-import { runAndShow, type Shown } from '../run-and-show.ts';
+import { type Resumes, runAndShow } from '../run-and-show.ts';
 
 interface SearchOptions extends PurchaseOptions, EntitySearchOptions, ListOptions {
   readonly exitStatus?: true;
@@ -75,13 +75,13 @@ export async function buySearch(
   options: PurchaseOptions,
   buyer: Buyer,
   order: Order<'search', EntitySearchRequest>,
-  shown: Partial<Shown> = {},
+  resumes?: Resumes,
 ): Promise<BoughtSearch | undefined> {
   const request = order.body;
-  const { limit = limits.entityLimit.default } = request;
+  const limit = leadLimitOf(request);
   const layout = entityLayout(request.enrich_fields, request.entity_type);
   const printed = { shape: 'list', layout } as const;
-  const end = await runAndShow<'search'>(context, options, buyer, order, { limit, printed, ...shown });
+  const end = await runAndShow<'search'>(context, options, buyer, order, { limit, printed, resumes });
   if (end === undefined) return undefined;
   const { before, excluded, list, operationId, stopReason } = end;
   const leads = end.leads - excluded;

@@ -35,7 +35,7 @@ export interface Closing {
   /** Whether a purchase was charged. */
   readonly charged?: Charged;
   readonly ids: {
-    /** What the search ID belongs to. */
+    /** The kind of purchase that the search ID belongs to. */
     readonly of?: 'task';
     readonly leadsSearchId?: string | undefined;
     readonly requestId?: string | undefined;
@@ -61,7 +61,7 @@ export function close(
   const isAdded = closing.kept === undefined && append;
   const place = closing.place ?? (isAdded ? 'added to' : 'in');
   recordEnd(context, toKnown(closing));
-  const { cost, costBefore, creditsBefore, creditsAfter, isReplaced } = factsOf(context);
+  const { cost, costBefore, creditsBefore, creditsAfter, isReplaced, newPrice } = factsOf(context);
   const known = { cost, costBefore, creditsBefore, creditsAfter };
   const paid = {
     ...closing,
@@ -72,6 +72,8 @@ export function close(
   const file = closing.kept ?? (output === '-' ? undefined : output);
   const line = toClosingLine(paid, file, place, append);
   if (line !== '') notes.say(line);
+  if (newPrice !== undefined)
+    notes.say(`To see what it costs, set your price, such as 5: leadpipe config set ${newPrice}=5`);
   if (closing.why !== undefined) notes.say(closing.why);
   else if (closing.next !== undefined && context.stderr.isTerminal) notes.say(closing.next);
   // People use the operation ID. In a log, all IDs are needed.
@@ -79,7 +81,7 @@ export function close(
   if (ids !== '') notes.quote(ids);
 }
 
-/** Says on a terminal what a run has brought whose reader went away, as `head` does: it had what it wanted. */
+/** Says on a terminal what was found before the reader closed the output, as `head` does. */
 export function closeUnread(context: Context, options: Partial<ConnectionOptions>): void {
   const { cost, costBefore, operationId, received: what } = factsOf(context);
   if (cost === undefined || !context.stderr.isTerminal) return;
@@ -142,14 +144,14 @@ function toCost({ charged, cost, costBefore = 0, isPaid }: ClosingFacts): string
   const { credits, unknown } = cost;
   if (unknown === undefined || unknown === 'rows') {
     if (credits === 0) return 'cost nothing';
-    // What earlier runs had sent counted with its worst case until it ended.
+    // Requests of earlier runs counted with their worst case until they ended.
     const now = exact(Math.max(0, credits - costBefore));
     const part = costBefore === 0 ? '' : ` (${now === 0 ? 'none' : now} of them now)`;
     return `${isPaid === 'later' ? 'can cost' : 'cost'} at most ${countOf(credits, 'credit')}${part}`;
   }
   const isCharged =
     isPaid === 'later' ? 'can be charged' : charged === 'maybe' ? 'may be charged' : 'charged';
-  return `${isCharged}; price unknown (set it: leadpipe config set ${unknown.setting} <credits>)`;
+  return `${isCharged}; price unknown`;
 }
 
 /** Pure: the balance before and after, where both were asked for. */

@@ -110,7 +110,7 @@ export function toJsonArgumentError(command: Command, argv: readonly string[]): 
   const isOurs = (word: string): boolean => commandOfBody(word) !== undefined;
   if (!command.args.some(isOurs)) return undefined;
   const line = toOwnLine(pathOf(command).join(' '), argv.slice(pathOf(command).length));
-  return new UsageError('a request in JSON is not an argument', `You probably meant: ${line}`);
+  return new UsageError("a JSON request can't be used as an argument", `You probably meant: ${line}`);
 }
 
 /**

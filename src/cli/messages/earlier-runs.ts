@@ -59,7 +59,7 @@ async function toNotice({ operation, why }: EarlierRun, context: Pick<Context, '
 }
 
 /** Before the same order is bought again: asks on a terminal, prints a line elsewhere. Throws Declined. */
-export async function confirmAgain(
+export async function confirmRepurchase(
   context: Context,
   options: ReportOptions & AskOptions,
   { before, credits }: Extract<OperationEvent, { is: 'again' }>,
@@ -107,8 +107,7 @@ export function toResumingLine(resuming: Resuming, isNamed: boolean, context: Pi
       : ` (the same ${isTask(intent.command) ? 'task' : 'search'}, unfinished since ${since})`;
   const begins = `Resuming ${operationId}${what}.`;
   if (isList) {
-    const cost =
-      credits === undefined || isFree ? '' : ` The rest can cost at most ${countOf(credits, 'credit')}.`;
+    const cost = !credits || isFree ? '' : ` The rest can cost at most ${countOf(credits, 'credit')}.`;
     return `${begins} Rows that are already bought are not bought again.${cost}`;
   }
   const free = isFree ? '' : ' You are not charged again for what arrived.';
@@ -129,7 +128,7 @@ async function receivedBy(operation: Operation): Promise<string> {
   // Of a single answer there is nothing to count.
   const isOne = kindOf(operation.intent.command)?.prints === 'single';
   const received = isOne ? undefined : toReceived(operation, receivedOf(await readHistoryRecord(operation)));
-  return received === undefined ? '' : `, ${received}`;
+  return received === undefined ? '' : `, ${received.replace(/ rows?$/, '$& done')}`;
 }
 
 /** Pure: the command of a run with its subject: `contact email rows.csv`, `search company "dental clinics"`. */
@@ -151,7 +150,7 @@ export function checkNotDropped(operation: Operation): void {
   const { operationId, intent, progress } = operation;
   const task = isTask(intent.command) && progress.isNamed ? progress.leadsSearchId : undefined;
   throw new UsageError(
-    `${operationId} was dropped, and is not resumed; nothing was bought`,
+    `${operationId} was dropped, so it can't be resumed; nothing was bought`,
     task === undefined
       ? `To print what arrived, for free: leadpipe history show ${operationId}`
       : `To read the leads of its task, for free: leadpipe task wait ${shellWord(task)}`,

@@ -131,15 +131,10 @@ export async function withStatus<T>(
 }
 
 /** Pure: `5 of 30 leads · task running, 10 ready · 12 s`. */
-export function toCounted(
-  { unit, limit }: { readonly unit: 'lead' | 'row'; readonly limit?: number | undefined },
-  count: number,
-  label: string,
-  seconds: number,
-): string {
+export function toCounted(limit: number | undefined, count: number, label: string, seconds: number): string {
   const of = limit === undefined || limit < count ? '' : ` of ${limit}`;
   return toFacts([
-    count > 0 && `${count}${of} ${unit}${count === 1 && of === '' ? '' : 's'}`,
+    count > 0 && `${count}${of} ${count === 1 && of === '' ? 'lead' : 'leads'}`,
     label,
     seconds >= 2 && waitedFor(Math.floor(seconds)),
   ]);

@@ -24,6 +24,6 @@ export async function printUsedToday(
   const more =
     unknown.length === 0 ? '' : ` (without ${countOf(unknown.length, 'purchase')} of unknown cost)`;
   createNotes(context, options).say(
-    `Used today: at most ${countOf(credits, 'credit')}${more}. Your limit for a day is ${limit}.`,
+    `Used today: at most ${countOf(credits, 'credit')}${more}. Your limit for a day is ${limit}; purchases with --no-history count, too.`,
   );
 }

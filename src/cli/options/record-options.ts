@@ -54,7 +54,7 @@ const formatWords = {
   text: 'table',
 };
 
-/** What the values of --delimiter mean. */
+/** The character for each value of --delimiter. */
 const delimiters: Readonly<Record<string, string>> = { comma: ',', semicolon: ';', bar: '|', tab: '\t' };
 
 /** Pure: the name of a delimiter, from its name or the character itself. Throws UsageError. */
@@ -143,7 +143,7 @@ export function toFormat(options: RecordOptions, stdoutIsTerminal: boolean, pref
   }
   const defaultFormat = file === undefined && stdoutIsTerminal ? 'table' : 'jsonl';
   const format = options.format ?? named ?? preferred ?? defaultFormat;
-  // Whatever -f says: rows in another format would damage a workbook or a database.
+  // Refused with any -f: rows in another format would damage a workbook or a database.
   const added = named !== undefined && isMade(named) ? named : format;
   if (options.append && !appendable.includes(added)) {
     throw new UsageError(

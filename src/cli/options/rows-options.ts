@@ -47,7 +47,7 @@ const onlyMissingOption = withFacts(
 
 export const firstOption = option(
   '--first <n>',
-  'buy only n rows; `leadpipe resume` buys the rest',
+  'buy only the first n rows; resume buys the rest',
   numberIn({ unit: 'number', min: 1, max: Number.MAX_SAFE_INTEGER }),
   { common: true },
 );
@@ -109,7 +109,19 @@ export function createRowsOptions(into?: string): readonly Option[] {
   ]);
 }
 
-/** Where the texts to send come from. */
+/** The options that a later run of a list needs, to read the same rows and to print them in the same form. */
+export const listTerms = [
+  'inputFormat',
+  'sheet',
+  'table',
+  'headerRow',
+  'into',
+  'onlyMissing',
+  'run',
+  'shard',
+] as const satisfies readonly (keyof RowsOptions)[];
+
+/** The source of the texts to send. */
 export type Source = { readonly input: string } | { readonly argument: string };
 
 /** Pure: the source of the texts: --input or the argument. Throws UsageError for both, or neither. */

@@ -5,7 +5,7 @@ import type { Context } from '../../context.ts';
 import { limits } from '../../contract/limits.ts';
 import type { CreateTaskRequest, EntityType } from '../../contract/types.ts';
 import { UsageError } from '../../errors.ts';
-import type { Order } from '../../operations/run.ts';
+import type { Order } from '../../operations/order.ts';
 import { checkTaskEntityType, contactFieldsIn, toCreateTaskRequest } from '../../requests/entity-search.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { inputNames, readList, readTextArgument } from './inputs.ts';
@@ -19,7 +19,7 @@ export const leadColumns = {
   moreColumns: 'then <field>, <field>_reference for each of --enrich-fields',
 } as const;
 
-/** What to find: the options that both forms of Entity Search share. */
+/** The options that both forms of Entity Search share. */
 export interface EntitySearchOptions {
   readonly limit?: number;
   readonly enrichFields?: string[];

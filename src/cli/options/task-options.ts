@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { defaults } from '../../config/defaults.ts';
+import { defaults, toPollTimes } from '../../config/defaults.ts';
 import type { Settings } from '../../config/settings.ts';
 import { limits } from '../../contract/limits.ts';
 import type { ReadTerms } from '../../operations/order.ts';
@@ -57,7 +57,7 @@ export const waitingOptions = under(groups.task, [
   ),
 ]);
 
-/** What the helps of `task fetch` and `task wait` say about the output. */
+/** The output as the helps of `task fetch` and `task wait` describe it. */
 export const readingShape = [
   'one lead on each line (jsonl), as the service sent it, sorted by position:',
   ...leadShape,
@@ -77,10 +77,7 @@ export function toReadTerms(
   return {
     num,
     positions: positions === true,
-    poll: {
-      firstMs: 1000 * (pollInterval ?? settings['poll.interval'] ?? defaults['poll.interval']),
-      maxMs: 1000 * (settings['poll.max'] ?? defaults['poll.max']),
-    },
+    poll: toPollTimes(pollInterval === undefined ? settings : { ...settings, 'poll.interval': pollInterval }),
     timeoutMs: waitTimeout === undefined ? undefined : waitTimeout * 1000,
   };
 }

@@ -12,7 +12,6 @@ import type { ListRows, Shard } from '../../operations/kinds/list-rows.ts';
 import type { Fill } from '../../operations/kinds/row-fill.ts';
 import type { OutputTerms } from '../../operations/operation.ts';
 import { toWorstCase } from '../../operations/prices.ts';
-import type { Order } from '../../operations/run.ts';
 import { shortened } from '../../operations/wording.ts';
 import type { Format } from '../../output/writer.ts';
 import type { InputRow } from '../../requests/rows.ts';
@@ -22,8 +21,8 @@ import { startOver } from '../messages/hints.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { inputNames, printEndNote, printInputNotes } from '../options/inputs.ts';
 import { fileOf, toFormat } from '../options/record-options.ts';
-import { defaultConcurrency, type RowsOptions, toShard } from '../options/rows-options.ts';
-import { runAndShow, type Shown } from '../run-and-show.ts';
+import { defaultConcurrency, listTerms, type RowsOptions, toShard } from '../options/rows-options.ts';
+import { type Resumes, runAndShow, type Shown } from '../run-and-show.ts';
 import { checkColumns } from './chosen-columns.ts';
 import { toFilling } from './filling.ts';
 import { columnsOf, layoutOf } from './list-columns.ts';
@@ -41,7 +40,7 @@ export async function buyList(
   context: Context,
   options: Options,
   asked: RowRequest,
-  more?: (order: Order) => Partial<Shown>,
+  resumes?: Resumes,
 ): Promise<{ readonly found: number; readonly operationId: string } | undefined> {
   checkTogether(options);
   checkOutputOpen(context, options);
@@ -77,10 +76,10 @@ export async function buyList(
           );
         if (event.is === 'row_failed') await errors.write(event.row, event.failure, warnLater);
       },
-      ...more?.(order),
+      resumes,
     };
     // A list that is resumed keeps its options.
-    if (more === undefined && joined.note !== undefined) notes.say(joined.note);
+    if (resumes === undefined && joined.note !== undefined) notes.say(joined.note);
     const unused = isPreview
       ? toUnused(input, firstSent(input, joined.fill), 'not used for the first row: ')
       : '';
@@ -115,7 +114,6 @@ function toJoined(options: Options, list: ListOf, input: RowInput) {
   return { ...filling, into, base, join, layout };
 }
 
-/** The first row for which something is sent, if it is one of the first rows. */
 function firstSent({ head, toText }: RowInput, fill: Fill | undefined): InputRow | undefined {
   return head.find(({ record, flaw }) => {
     const isSent = record !== undefined && flaw === undefined && !fill?.isKept(record);
@@ -154,7 +152,7 @@ function toRows(
   };
 }
 
-/** Pure: what a later run needs, to read the same rows and print them in the same form. */
+/** Pure: what is stored for a later run. */
 function toListTerms(
   options: Options,
   format: Format,
@@ -162,16 +160,11 @@ function toListTerms(
   into: string,
   shard: Shard | undefined,
 ): OutputTerms {
-  const { input, inputFormat, sheet, table, headerRow, onlyMissing, run } = options;
+  const { input } = options;
   return toTerms(options, format, {
     input: input === '-' ? '-' : resolve(input),
-    inputFormat,
-    sheet,
-    table,
-    headerRow,
+    ...Object.fromEntries(listTerms.map((name) => [name, options[name]])),
     into,
-    onlyMissing,
-    run,
     shard: shard && `${shard.index}/${shard.of}`,
     // The history shows it.
     ...Object.fromEntries(Object.entries(request).filter(([name]) => name === kinds[request.kind].subject)),

@@ -6,7 +6,7 @@ import { isPerson } from '../../columns/record-parts.ts';
 import { type JsonText, JsonView, objectMembers, stringOf } from '../../json/text.ts';
 import { uniqueNames } from '../../operations/kinds/row-parts.ts';
 import { entityTable, listTable, plainTable } from '../../output/table-columns.ts';
-import { columnsByMeaning, nameColumnsOf } from '../../requests/column-meanings.ts';
+import { columnsByMeaning, joinName, nameColumnsOf } from '../../requests/column-meanings.ts';
 import type { Input } from '../../requests/rows.ts';
 
 export interface RecordColumns {
@@ -39,7 +39,7 @@ export function columnsOf(
   if (columns !== undefined || !members.has('name') || !members.has('links')) {
     const own = names.map((name, at) => ({ ...toColumn(name), rawHeader: rawHeaders?.[at] }));
     const rest = format === 'jsonl' ? names : undefined;
-    return { columns: own, offered, table: () => plainTable(own), members: rest };
+    return { columns: own, offered, table: () => plainTable(withWholeName(own, names)), members: rest };
   }
   const enrichFields = [...objectMembers(members.get('enrich_fields') ?? '{}').keys()];
   const leads = entityLayout(enrichFields);
@@ -56,6 +56,18 @@ export function columnsOf(
     enrichFields,
     leadHeaders,
   };
+}
+
+/** Pure: for people, one column `name` in place of those for first and last name. */
+function withWholeName(columns: readonly Column[], names: readonly string[]): readonly Column[] {
+  const parts = nameColumnsOf(names);
+  if (parts.length < 2) return columns;
+  const name: Column = {
+    header: 'name',
+    from: (record) =>
+      JSON.stringify(joinName(parts.map((part) => (stringOf(record.member(part)) ?? '').trim()))),
+  };
+  return [name, ...columns.filter(({ header }) => !parts.includes(header))];
 }
 
 /** Pure: columns for first and last name, if the rows are people with their name in one column. */

@@ -5,7 +5,7 @@ import { LocalIoError } from '../../errors.ts';
 import type { Buyer } from '../../operations/buyer.ts';
 import type { BodyOf, PaidKind } from '../../operations/kinds/kinds.ts';
 import type { OutputTerms } from '../../operations/operation.ts';
-import type { Order } from '../../operations/run.ts';
+import type { Order } from '../../operations/order.ts';
 import { toSpending } from '../../operations/spending.ts';
 import type { Format } from '../../output/writer.ts';
 import { createNotes } from '../messages/status-line.ts';
@@ -14,7 +14,7 @@ import type { ConnectionOptions, PaidOptions } from '../options/shared-options.t
 
 export interface PurchaseOptions extends ConnectionOptions, PaidOptions, RecordOptions {}
 
-/** Where a command buys, and the limit for all of its purchases. */
+/** The connection with which a command buys, and the limit for all of its purchases. */
 export function toBuyer(context: Context, { maxCredits }: PaidOptions, connection: Connection): Buyer {
   return {
     connection,

@@ -1,7 +1,8 @@
 import { realpath } from 'node:fs/promises';
 import { sep } from 'node:path';
 import { toZonedTime, type Zone } from '../../clock.ts';
-import type { Layout, LayoutOf, TableColumn } from '../../columns/layout.ts';
+import { headersOf } from '../../columns/columns.ts';
+import type { Layout, Printed, TableColumn } from '../../columns/layout.ts';
 import { readProfile } from '../../config/settings.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
@@ -27,10 +28,8 @@ import {
 } from '../options/record-options.ts';
 import type { ReportOptions } from '../options/shared-options.ts';
 
-/** What a command prints, rows or one answer, and its layout without --columns. */
-export interface Printed {
-  readonly shape: 'list' | 'single';
-  readonly layout: Layout | LayoutOf;
+/** The output of a command; its layout is that without --columns. */
+export interface PrintedOutput extends Printed {
   /** The settings, which may set a format; by default those of the profile in use. */
   readonly settings?: { readonly format?: Format };
   /** The delimiter and byte order mark of a CSV file, if the options don't set them. */
@@ -50,9 +49,13 @@ type OutputOptions = RecordOptions & ReportOptions;
 export async function withOutput<T>(
   context: Context,
   options: OutputOptions,
-  printed: Printed,
+  printed: PrintedOutput,
   work: (output: Delivery) => Promise<T>,
 ): Promise<T> {
+  if (options.columns !== undefined) {
+    const { checkColumns } = await import('./chosen-columns.ts');
+    await checkColumns(options, printed.layout);
+  }
   const output = await openOutput(context, options, printed);
   try {
     const result = await work(output);
@@ -67,7 +70,7 @@ export async function withOutput<T>(
 export async function openOutput(
   context: Context,
   options: OutputOptions,
-  printed: Printed,
+  printed: PrintedOutput,
   announce: (file: string) => Promise<void> = async () => {},
 ): Promise<Delivery> {
   const settings = printed.settings ?? (await readProfile(context, undefined)).settings;
@@ -107,7 +110,7 @@ export async function openOutput(
 function toOutputPlan(
   context: Context,
   options: OutputOptions,
-  { csv, isNew = false, layout, shape }: Printed,
+  { csv, isNew = false, layout, shape }: PrintedOutput,
   preferred: Format | undefined,
 ): OutputPlan {
   const file = fileOf(options);
@@ -182,14 +185,15 @@ function onScreen(context: Context, options: OutputOptions, opened: Delivery, fo
   };
 }
 
-/** Prints records of this machine. */
+/** Prints records of this machine, which have no other members than those of the layout. */
 export async function printRecords(
   context: Context,
   options: OutputOptions,
-  printed: Printed,
+  { layout, ...printed }: PrintedOutput & { readonly layout: Layout },
   records: readonly object[],
 ): Promise<void> {
-  await withOutput(context, options, printed, (output) =>
+  const known = { ...layout, members: headersOf(layout) };
+  await withOutput(context, options, { ...printed, layout: known }, (output) =>
     output.write(records.map((record) => JSON.stringify(record))),
   );
 }

@@ -3,12 +3,14 @@ import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { nameIn } from '../../files/reading.ts';
 import { withoutGuards } from '../../files/table-records.ts';
+import { isRegularFile } from '../../files/target.ts';
+import { behind } from '../../files/text-begin.ts';
 import { type JsonText, JsonView, objectMembers, objectOf } from '../../json/text.ts';
 import type { ListOf } from '../../operations/kinds/layouts.ts';
 import type { RowSource } from '../../operations/kinds/list-rows.ts';
 import { listed } from '../../requests/closed-list.ts';
 import { isColumnName, isKnownColumn } from '../../requests/column-meanings.ts';
-import { bytesOf, isRegularFile } from '../../requests/file-bytes.ts';
+import { bytesOf } from '../../requests/file-bytes.ts';
 import { type ToRowText, toIdentityTemplate, unusedIn } from '../../requests/row-texts.ts';
 import { type Input, type InputRow, openInput } from '../../requests/rows.ts';
 import {
@@ -161,8 +163,7 @@ function replaying(rows: AsyncIterator<InputRow>): Pick<RowSource, 'look' | 'tak
     async *take() {
       const first = held;
       held = [];
-      yield* first;
-      yield* { [Symbol.asyncIterator]: () => rows };
+      yield* behind(first, rows);
     },
   };
 }
@@ -225,18 +226,21 @@ function toFirstRows(input: OpenedRows, list: Example): string {
   const { columns, head, isOneColumn, rawHeaders } = input;
   const names = namesIn(input);
   if (columns === undefined || rawHeaders === undefined) {
-    return `${toListed(input)} For example: ${toTemplateOption(names, list)}`;
+    return `${toListed(input)} For example: ${toTemplateOption(pathsOf(input), list)}`;
   }
   const cells = head.map(({ record }) => names.map((name) => textAt(new JsonView(record ?? '{}'), name)));
   // With --header-row 0, there is no header row.
   const isNamed = rawHeaders.some((name) => name !== '');
   const rows = [...(isNamed ? [rawHeaders] : []), ...cells].slice(0, 3);
-  const advice = isNamed ? `If the first of them is the header: ` : 'For example: ';
+  const advice = isNamed ? `If the first row is the header: ` : 'For example: ';
+  // Numbers don't say what a row is about.
+  const isText = names.map((_, at) => cells.some((row) => !/^[\d\s.,%+-]*$/.test(row[at] ?? '')));
+  const isUsed = (_: string, at: number): boolean => isText[at] === true || !isText.includes(true);
   return [
     'Its first rows are:',
     ...rows.map((row) => `  ${row.join(', ').replace(/\s+/g, ' ').slice(0, 200)}`),
-    `${advice}${toTemplateOption(names, list)}`,
-    ...(isNamed && !isOneColumn ? [`If it is data: ${toNoHeader(names, list)}`] : []),
+    `${advice}${toTemplateOption(names.filter(isUsed), list)}`,
+    ...(isNamed && !isOneColumn ? [`If there is no header: ${toNoHeader(names, list, isUsed)}`] : []),
   ].join('\n');
 }
 
@@ -244,8 +248,12 @@ function toListed(input: OpenedRows): string {
   return `The ${input.format === 'csv' ? 'columns' : 'fields'} are ${listed(pathsOf(input))}.`;
 }
 
-function toNoHeader(names: readonly string[], list: Example): string {
-  const numbered = names.map((_, at) => `column ${at + 1}`);
+function toNoHeader(
+  names: readonly string[],
+  list: Example,
+  isUsed: (name: string, at: number) => boolean = () => true,
+): string {
+  const numbered = names.map((_, at) => `column ${at + 1}`).filter(isUsed);
   return `--header-row 0 ${toTemplateOption(numbered, list)}`;
 }
 
@@ -278,6 +286,6 @@ function checkTemplate(input: OpenedRows, list: Example, { paths }: Template): v
     `--template: there is no ${format === 'csv' ? 'column' : 'field'} "${unknown}"`,
     format === 'text'
       ? `The input has plain lines: {${names[0]}} is the line.`
-      : `${toListed(input)}${mayBeData ? `\nIf these are data: ${toNoHeader(names, list)}` : ''}`,
+      : `${toListed(input)}${mayBeData ? `\nIf there is no header: ${toNoHeader(names, list)}` : ''}`,
   );
 }

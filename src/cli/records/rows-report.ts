@@ -7,7 +7,7 @@ import { foundIn, kinds } from '../../operations/kinds/kinds.ts';
 import type { ListOf } from '../../operations/kinds/layouts.ts';
 import type { FinishedList } from '../../operations/kinds/list.ts';
 import type { ListCounts } from '../../operations/kinds/list-outcome.ts';
-import type { RowFailure } from '../../operations/kinds/row-outcome.ts';
+import type { RowFailure } from '../../operations/kinds/row-parts.ts';
 import { uniqueNames, withLast } from '../../operations/kinds/row-parts.ts';
 import { countOf, plural } from '../../operations/wording.ts';
 import type { WriterOptions } from '../../output/form.ts';

@@ -34,7 +34,7 @@ export interface Cost {
 /** Settings with the prices, which the service does not tell. */
 export type PriceName = Extract<keyof Connection['settings'], `price.${string}`>;
 
-/** What an operation is about to do. Nothing is sent before its intent is on the disk. */
+/** The plan of an operation. Nothing is sent before its intent is on the disk. */
 export interface Intent {
   readonly type: 'intent';
   /** The version of the journal format. */
@@ -115,7 +115,7 @@ export type JournalEntry =
       | { type: 'placed'; output: string }
       /** A possible cost in addition, from this time on. `moved` was counted for an earlier day, and is sent again. */
       | { type: 'reserved'; time: string; cost: Cost; moved?: Cost; number?: number }
-      /** What the operation has cost so far, while it can be resumed. For a list, with the number of rows that may have been charged. */
+      /** The maximum cost of the operation so far, while it can be resumed. For a list, with the number of rows that may have been charged. */
       | ({ type: 'spent'; spent: Cost; sent_rows?: number } & EndOfRun)
       /**
        * How the request ended. Without a later `terminal`, it is not known whether it was charged. `gone`: the service does not send the
@@ -161,7 +161,7 @@ export type JournalEntry =
           sent_rows?: number;
           done_rows?: number;
           all_rows?: number | null;
-          /** What the operation has cost at most, over all its runs. */
+          /** The maximum cost of the operation, over all its runs. */
           spent?: Cost;
           /** The user does not want the rest: it is not resumed. */
           dropped?: true;

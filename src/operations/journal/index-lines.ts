@@ -1,7 +1,7 @@
 import type { Outcome } from '../../errors.ts';
 import type { Cost, Indexed, JournalEntry } from './entries.ts';
 
-/** What is known of an operation without its journal. It is only used to find the operation: the journal decides. */
+/** The facts about an operation outside its journal. They are only used to find the operation: the journal decides. */
 export type Begun = Readonly<{ is: 'begun'; op: string; kind: string; time: string }> & Indexed;
 
 /** A line of the index. The order of the lines is the order of the operations, even if the clock was wrong. */

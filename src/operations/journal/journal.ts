@@ -1,6 +1,7 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { StoreContext } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { lockFolder } from '../../files/folder-lock.ts';
 import { notStored, openLog } from '../../files/line-log.ts';
@@ -15,10 +16,10 @@ import {
   spareFile,
   toUnknownOperation,
 } from './journal-file.ts';
-import { type Admit, addRecordedToIndex, addToIndex, type IndexContext } from './operation-index.ts';
+import { type Admit, addRecordedToIndex, addToIndex } from './operation-index.ts';
 
 /** Also the lock of the operation's folder: this process stores and sends only while it has the lock. */
-export type Journal = Awaited<ReturnType<typeof openLocked>>['journal'];
+export type Journal = Awaited<ReturnType<typeof lockAndOpen>>['journal'];
 
 /** Stores nothing: for what is free, and where no journal can be made. */
 export const noJournal: Journal = {
@@ -41,8 +42,8 @@ const spareSize = 8192;
  * Opens the journal in the folder of an operation (0700, its files 0600, under any umask), locks it until it is closed, and reads it, unless
  * it is as the caller has read it (`known`).
  */
-async function openLocked(
-  context: IndexContext,
+async function lockAndOpen(
+  context: StoreContext,
   operationId: string,
   which: 'new' | 'there',
   known?: ReadJournal,
@@ -177,8 +178,8 @@ function removeSpare(path: string): void {
 }
 
 /** Makes the journal of a new operation. Throws LocalIoError. */
-export async function createJournal(context: IndexContext, operationId: string): Promise<Journal> {
-  return (await openLocked(context, operationId, 'new')).journal;
+export async function createJournal(context: StoreContext, operationId: string): Promise<Journal> {
+  return (await lockAndOpen(context, operationId, 'new')).journal;
 }
 
 /**
@@ -186,7 +187,7 @@ export async function createJournal(context: IndexContext, operationId: string):
  * while another one works on it; `not_found` when there is no such operation; ConfigurationError for a damaged one, LocalIoError.
  */
 export async function openJournal(
-  context: IndexContext,
+  context: StoreContext,
   operationId: string,
   known?: ReadJournal,
 ): Promise<{ readonly journal: Journal; readonly entries: Entries }> {
@@ -196,7 +197,7 @@ export async function openJournal(
   const isThere = isOperationId(operationId) && (await readOrNothing(() => stat(path), path)) !== undefined;
   if (!isThere) throw toUnknownOperation(operationId, await listOperations(state));
   try {
-    const { journal, entries } = await openLocked(context, operationId, 'there', known);
+    const { journal, entries } = await lockAndOpen(context, operationId, 'there', known);
     // The caller has read its intent, so it has one.
     return { journal, entries: entries as unknown as Entries };
   } catch (error) {

@@ -2,7 +2,7 @@ import { constants, readdirSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import type { Context } from '../../context.ts';
+import type { StoreContext } from '../../context.ts';
 import { codeOf } from '../../files/error-code.ts';
 import { type HeldLock, isLocked, LockLostError, withFolderLock } from '../../files/folder-lock.ts';
 import { fromCheckedLine, toCheckedLine } from '../../files/line-log.ts';
@@ -16,8 +16,6 @@ import { createJournals, type Journals, journalFile, spareFile } from './journal
 export type IndexKey = 'op' | 'like' | 'same' | 'output' | 'run' | 'key' | 'task';
 
 export type OperationIndex = ReturnType<typeof toIndex>;
-
-export type IndexContext = Pick<Context, 'clock' | 'directories' | 'pid' | 'random'>;
 
 /** Throws if the purchase of this line must not begin. No other purchase begins meanwhile. */
 export type Admit = (index: OperationIndex, line: IndexLine) => Promise<void>;
@@ -39,7 +37,7 @@ export interface Reader {
 
 /** `journals` is the cache to use. `mayStore`: whether to store an index that had to be rebuilt. */
 export function createReader(
-  context: IndexContext,
+  context: StoreContext,
   journals: Journals = createJournals(context.directories.state),
   mayStore = true,
 ): Reader {
@@ -53,7 +51,7 @@ export function createReader(
  * LocalIoError where the journals can't be read.
  */
 export async function openIndex(
-  context: IndexContext,
+  context: StoreContext,
   journals: Journals = createJournals(context.directories.state),
 ): Promise<OperationIndex> {
   const stored = await readWhole(journals);
@@ -72,7 +70,7 @@ async function readIndex(journals: Journals): Promise<OperationIndex> {
  * resolves. Returns its number. `check` gets the index first, under its lock. Throws what `check` and the file system throw.
  */
 export async function addToIndex(
-  context: IndexContext,
+  context: StoreContext,
   line: IndexLine,
   journalSize: number,
   check: ((index: OperationIndex) => Promise<void>) | undefined,
@@ -80,7 +78,7 @@ export async function addToIndex(
   const { state } = context.directories;
   return await changing(context, async (lock) => {
     const known =
-      (check ? undefined : await readEnd(state)) ?? (await readOrMake(createJournals(state), lock));
+      (check ? undefined : await readStored(state, 'end')) ?? (await readOrMake(createJournals(state), lock));
     await check?.(toIndex(known));
     const number = known.number + 1;
     await addBehind(state, known, [{ number, size: journalSize, value: line }], lock, true);
@@ -90,13 +88,13 @@ export async function addToIndex(
 
 /** Adds lines of entries that the journal has. A power cut may lose them, which is noticed when the index is read. */
 export async function addRecordedToIndex(
-  context: IndexContext,
+  context: StoreContext,
   lines: readonly IndexLine[],
   journalSize: number,
 ): Promise<void> {
   const { state } = context.directories;
   await changing(context, async (lock) => {
-    const known = (await readEnd(state)) ?? (await readOrMake(createJournals(state), lock));
+    const known = (await readStored(state, 'end')) ?? (await readOrMake(createJournals(state), lock));
     const { number } = known;
     const placed = lines.map((value) => ({ number, size: journalSize, value }));
     await addBehind(state, known, placed, lock, false);
@@ -104,7 +102,7 @@ export async function addRecordedToIndex(
 }
 
 export async function filterIndex(
-  context: IndexContext,
+  context: StoreContext,
   keeps: (operationId: string) => boolean,
 ): Promise<void> {
   const { state } = context.directories;
@@ -117,7 +115,7 @@ export async function filterIndex(
   });
 }
 
-async function changing<T>(context: IndexContext, change: (lock: HeldLock) => Promise<T>): Promise<T> {
+async function changing<T>(context: StoreContext, change: (lock: HeldLock) => Promise<T>): Promise<T> {
   const folder = dirname(fileOfIndex(context.directories.state));
   return await withFolderLock(folder, context, what, change);
 }
@@ -137,11 +135,6 @@ async function readWhole(journals: Journals): Promise<Stored | undefined> {
   const names = namesOfOperations(journals.stateDir);
   const stored = await readStored(journals.stateDir, 'all');
   return stored === undefined || (await isBehind(journals, stored.bytes, names)) ? undefined : stored;
-}
-
-/** Reads only the last lines, so that adding a line takes the same time for an index of any length. */
-async function readEnd(stateDir: string): Promise<Stored | undefined> {
-  return await readStored(stateDir, 'end');
 }
 
 /** Adds lines after the last complete one. */
@@ -178,14 +171,17 @@ async function addBehind(
 interface Stored {
   /** All lines, or the last ones. */
   readonly bytes: Buffer;
-  /** Where the next line goes, and the checksum of everything before it. */
+  /** The place of the next line, and the checksum of everything before it. */
   readonly size: number;
   readonly crc: number;
   /** The highest sequence number assigned. */
   readonly number: number;
 }
 
-/** Undefined if there is no index, or if the part that was read is damaged. */
+/**
+ * Undefined if there is no index, or if the part that was read is damaged. `end`: only the last lines, so that adding a line takes the same time for an
+ * index of any length.
+ */
 async function readStored(stateDir: string, part: 'all' | 'end'): Promise<Stored | undefined> {
   const flags = constants.O_RDONLY | noFollow;
   const handle = await open(fileOfIndex(stateDir), flags).catch(() => undefined);
@@ -246,7 +242,7 @@ function toStoredLine(text: string): StoredLine | undefined {
   return found?.member === 'line' ? JSON.parse(found.text) : undefined;
 }
 
-/** Where the value of a line begins. In a text, these quotes would be escaped. */
+/** The start of the value of a line. In a text, these quotes would be escaped. */
 const beginOfValue = ',"value":{"is":';
 
 /** The lines that contain this text, newest first. */
@@ -288,7 +284,7 @@ async function isBehind(journals: Journals, bytes: Buffer, names: readonly strin
     }
     const size = Number.parseInt(text.slice(text.lastIndexOf(beginOfSize, place) + beginOfSize.length), 10);
     if (sizeOf(join(folder, journalFile)) <= size || isLocked(folder)) continue;
-    const known = [...storedLines(bytes, `${beginOfOp}${op}"`)].map(({ value }) => value.is);
+    const known = [...storedLines(bytes, `${operationPrefix}${op}"`)].map(({ value }) => value.is);
     for (const { value } of linesOf(op, await readableEntries(journals, op))) {
       const at = known.indexOf(value.is);
       if (at === -1) return true;
@@ -298,7 +294,7 @@ async function isBehind(journals: Journals, bytes: Buffer, names: readonly strin
   return false;
 }
 
-const beginOfOp = '"op":"';
+const operationPrefix = '"op":"';
 const beginOfSize = '"size":';
 /** The text after the ID of an operation in the line of its completion. */
 const complete = '","outcome":"complete"';
@@ -306,8 +302,8 @@ const complete = '","outcome":"complete"';
 /** The last offset of each operation ID in an index. The lines are not parsed, because there may be many. */
 function lastPlaces(text: string): Map<string, number> {
   const places = new Map<string, number>();
-  for (let at = text.indexOf(beginOfOp); at !== -1; at = text.indexOf(beginOfOp, at)) {
-    at += beginOfOp.length;
+  for (let at = text.indexOf(operationPrefix); at !== -1; at = text.indexOf(operationPrefix, at)) {
+    at += operationPrefix.length;
     places.set(text.slice(at, text.indexOf('"', at)), at);
   }
   return places;

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { StoreContext } from '../../context.ts';
 import { codeOf } from '../../files/error-code.ts';
 import { withFolderLock } from '../../files/folder-lock.ts';
 import { checkedLines, notStored, toCheckedLine } from '../../files/line-log.ts';
 import { writeAtomically } from '../../files/whole-file.ts';
 import { readFailure } from '../../files/write-failure.ts';
-import type { IndexContext } from './operation-index.ts';
 
 /** The data of a purchase that stays when its record is removed, for totals by month: neither its request nor its results. */
 export interface PastPurchase {
@@ -50,7 +50,7 @@ export async function readPast(stateDir: string): Promise<{ purchases: PastPurch
 
 /** Adds purchases, and removes those that are `old`. Everything is on the disk when it resolves. Throws LocalIoError. */
 export async function addPast(
-  context: IndexContext,
+  context: StoreContext,
   added: readonly PastPurchase[],
   old: (one: PastPurchase, all: readonly PastPurchase[]) => boolean,
 ): Promise<void> {

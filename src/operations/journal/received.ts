@@ -8,7 +8,7 @@ import {
   type LogState,
   openLog,
   readLog,
-  toQuickLine,
+  toCrc32Line,
 } from '../../files/line-log.ts';
 import { writeAtomically } from '../../files/whole-file.ts';
 import type { JsonText, Records } from '../../json/text.ts';
@@ -36,7 +36,7 @@ export interface ReceivedRecord {
   readonly isNew: boolean;
 }
 
-export type Received = Awaited<ReturnType<typeof openReceived>>;
+export type ReceivedLog = Awaited<ReturnType<typeof openReceived>>;
 
 /**
  * Opens the received records of an operation, to add to them. `lock` is the operation's lock. `known` is the state that `readReceived` returned:
@@ -53,8 +53,8 @@ export async function openReceived(folder: string, lock: HeldLock, known?: LogSt
       const lines = records.map((record, index) => {
         const [plain, escaped] = members[isNew?.[index] === false ? 'dropped' : 'delivered'];
         return isOnOneLine(record)
-          ? toQuickLine(plain, record)
-          : toQuickLine(escaped, JSON.stringify(record));
+          ? toCrc32Line(plain, record)
+          : toCrc32Line(escaped, JSON.stringify(record));
       });
       log.append(lines.join(''));
     },
@@ -101,6 +101,11 @@ export async function* readReceived(
   if (records.length > 0) yield records;
   const { ino, mtimeMs, size } = found;
   return { ino, mtimeMs, size, end: Math.min(end, size) };
+}
+
+/** For a stored record that can't be read, where the rest would look complete without it. */
+export function throwDamaged(line: number, path: string): never {
+  throw new ConfigurationError(`line ${line} of ${path} is damaged`, { is: 'damaged_leads' });
 }
 
 function toRecord({ member, text }: LineContent): ReceivedRecord | undefined {

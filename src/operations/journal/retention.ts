@@ -1,12 +1,13 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dayMs } from '../../clock.ts';
+import type { StoreContext } from '../../context.ts';
 import { LeadpipeError, LocalIoError } from '../../errors.ts';
 import { lockFolder } from '../../files/folder-lock.ts';
 import { folderOf, toOwnHint } from './folders.ts';
 import type { Begun } from './index-lines.ts';
 import { journalFile } from './journal-file.ts';
-import { damagedKind, filterIndex, type IndexContext, openIndex } from './operation-index.ts';
+import { damagedKind, filterIndex, openIndex } from './operation-index.ts';
 import { garbledFile, receivedFile } from './received.ts';
 import { rowsFile } from './stored-rows.ts';
 
@@ -29,10 +30,10 @@ interface Pruned {
  * LocalIoError.
  */
 export async function prune(
-  context: IndexContext,
+  context: StoreContext,
   needed: ReadonlySet<string>,
   failed: (error: LocalIoError) => void,
-  remember: (operationIds: readonly string[], byDays: boolean) => Promise<void>,
+  remember: (operationIds: readonly string[]) => Promise<void>,
   byDays = false,
 ): Promise<Pruned[]> {
   const { state } = context.directories;
@@ -49,7 +50,7 @@ export async function prune(
     return !needed.has(op) && isOlder(Date.parse(time), later, keptDays.operations);
   });
   let isRemembered = true;
-  await remember(going.map(({ op }) => op).reverse(), byDays).catch((error: LocalIoError) => {
+  await remember(going.map(({ op }) => op).reverse()).catch((error: LocalIoError) => {
     isRemembered = false;
     failed(error);
   });

@@ -36,7 +36,7 @@ export type RowEnd =
     };
 
 /** The line with the answer to a request or, without one, the last line about the request; and its state. */
-interface Place {
+interface StoredLine {
   readonly state: RowEnd['state'] | 'sent';
   /** Bytes. */
   readonly offset: number;
@@ -54,12 +54,12 @@ export type KnownRows = NonNullable<Awaited<ReturnType<typeof openRowsOfOther>>>
 
 export type StoredRows = Awaited<ReturnType<typeof openStoredRows>>;
 
-/** What the rows file at `path` says about each request; `file` returns it once it is open. */
+/** The state of each request in the rows file at `path`; `file` returns it once it is open. */
 function createKnownRows(path: string, file: () => FileHandle) {
-  const digests = new Map<bigint, Place>();
+  const digests = new Map<bigint, StoredLine>();
   const counts = { answered: 0, sent: 0 };
 
-  function put(digest: bigint, place: Place): void {
+  function put(digest: bigint, place: StoredLine): void {
     const before = digests.get(digest);
     const { state } = place;
     // Each key is stored once before it is sent. A failure means that it was refused and cost nothing.
@@ -74,7 +74,7 @@ function createKnownRows(path: string, file: () => FileHandle) {
     digests.set(digest, place);
   }
 
-  async function viewAt({ length, offset }: Place): Promise<JsonView> {
+  async function viewAt({ length, offset }: StoredLine): Promise<JsonView> {
     const bytes = Buffer.alloc(length);
     await file()
       .read(bytes, 0, length, offset)
@@ -92,7 +92,7 @@ function createKnownRows(path: string, file: () => FileHandle) {
     take({ length, number, offset, content }: LogLine): void {
       const [, digest] = /^\{"digest":"(\d+)"/.exec(content?.text ?? '') ?? [];
       if (digest === undefined) throw damaged(number, path, 'this list');
-      put(BigInt(digest), { length, offset, state: content?.member as Place['state'], seen: false });
+      put(BigInt(digest), { length, offset, state: content?.member as StoredLine['state'], seen: false });
     },
     answered: () => counts.answered,
     /** How many requests were sent and may have been charged. */
@@ -151,7 +151,7 @@ export async function openStoredRows(folder: string, lock: HeldLock) {
 
   async function append(
     digest: bigint,
-    state: Place['state'],
+    state: StoredLine['state'],
     members: readonly (readonly [string, JsonText])[],
   ): Promise<void> {
     const line = toCheckedLine(state, objectOf([['digest', `"${digest}"`], ...members]));

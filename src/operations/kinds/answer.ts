@@ -15,7 +15,6 @@ export interface Bought {
   /** As the service sent it. */
   readonly text: JsonText;
   readonly records: number;
-  /** Whether it was charged. */
   readonly charged: Charged;
   readonly ids: {
     readonly requestId: string | undefined;
@@ -25,7 +24,7 @@ export interface Bought {
 }
 
 /** An answer, and the error that prevents its delivery, if it is not what the interface promises. */
-interface Received {
+interface Answered {
   readonly text: JsonText;
   readonly requestId: string | undefined;
   readonly refusal?: RequestError;
@@ -74,7 +73,7 @@ async function* buy(run: Run, kind: AnswerKind, body: object, isAgain: boolean):
   const send = client[kinds[kind].endpoint] as (...asked: unknown[]) => ReturnType<typeof client.enrich>;
   yield { is: 'stage', stage: 'asking' };
   try {
-    const { text, requestId, refusal }: Received = await send(
+    const { text, requestId, refusal }: Answered = await send(
       body,
       idempotencyKey,
       buyer.context.signal,

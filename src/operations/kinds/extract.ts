@@ -7,8 +7,7 @@ import { toExtractRequest } from '../../requests/lookups.ts';
 import { createTargetText } from '../../requests/row-texts.ts';
 import type { ExtractRows } from './kinds.ts';
 import type { Lookup } from './row-kind.ts';
-import type { RowOutcome } from './row-outcome.ts';
-import { notFound } from './row-parts.ts';
+import { notFound, type RowOutcome } from './row-parts.ts';
 
 export const extract = {
   layout: () => itemsLayout,

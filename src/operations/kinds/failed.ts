@@ -1,5 +1,5 @@
 import type { Repetition } from '../../contract/endpoints.ts';
-import { LeadpipeError } from '../../errors.ts';
+import { isUncharged, LeadpipeError, toMessage } from '../../errors.ts';
 import { RequestError } from '../../transport/request-error.ts';
 import { entry, type JournalEntry } from '../journal/entries.ts';
 
@@ -10,7 +10,7 @@ export function toFailedEntries(error: unknown, repetition: Repetition = 'refuse
   const outcome = known?.outcome ?? 'bug';
   const failed = entry.failed({
     outcome,
-    message: error instanceof Error ? error.message : String(error),
+    message: toMessage(error),
     ...(errorType === undefined ? {} : { error_type: errorType }),
     request_id: requestId ?? null,
     charged: charged ?? null,
@@ -35,6 +35,5 @@ export function isGone(error: unknown, repetition: Repetition): boolean {
  * the interface does not say whether the service checks the key before it refuses.
  */
 export function toMaybeCharged(error: unknown): unknown {
-  const isFree = error instanceof LeadpipeError && error.details.charged === 'no';
-  return isFree ? error.with({ charged: 'maybe' }) : error;
+  return isUncharged(error) ? error.with({ charged: 'maybe' }) : error;
 }

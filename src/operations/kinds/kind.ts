@@ -14,7 +14,7 @@ export interface Tariff {
 export interface Kind<Body = never, Rows = never> {
   /** The request that is paid for; null where nothing is paid for. */
   readonly endpoint: Exclude<keyof Client, keyof FreeClient> | null;
-  /** What this machine stores of it. */
+  /** The results that this machine stores. */
   readonly keeps: 'leads' | 'answer' | 'rows' | 'nothing';
   /** Whether it is about a task at the service. */
   readonly isTask?: true;

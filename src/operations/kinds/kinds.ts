@@ -1,5 +1,5 @@
 import { type Client, requests } from '../../client.ts';
-import { limits, web2listLimit } from '../../contract/limits.ts';
+import { leadLimitOf, limits, web2listLimit } from '../../contract/limits.ts';
 import type {
   ContactSearchRequest,
   CreateTaskRequest,
@@ -44,10 +44,10 @@ const search = {
   endpoint: 'search',
   keeps: 'leads',
   isResumable: true,
-  tariff: ({ limit, enrich_fields }) => ({
+  tariff: (request) => ({
     setting: 'price.search',
-    units: limit ?? limits.entityLimit.default,
-    plain: !enrich_fields?.length,
+    units: leadLimitOf(request),
+    plain: !request.enrich_fields?.length,
   }),
 } as const satisfies Kind<EntitySearchRequest>;
 
@@ -55,10 +55,10 @@ const task = {
   ...leads,
   endpoint: 'createTask',
   isTask: true,
-  tariff: ({ limit, enrich_fields, enable_web_search }) => ({
+  tariff: (request) => ({
     setting: 'price.task',
-    units: limit ?? limits.entityLimit.default,
-    plain: !enrich_fields?.length && enable_web_search !== true,
+    units: leadLimitOf(request),
+    plain: !request.enrich_fields?.length && request.enable_web_search !== true,
   }),
 } as const satisfies Partial<Kind<CreateTaskRequest>>;
 
@@ -71,7 +71,7 @@ export interface ExtractRows {
 
 const answer = { keeps: 'answer', isResumable: false } as const;
 
-/** What is bought as one answer, or as a list with one for each row. */
+/** The purchases that are one answer, or a list with one answer for each row. */
 const lookups = {
   contact: {
     ...answer,
@@ -176,7 +176,6 @@ type Lists<Answers> = {
   };
 };
 
-/** Pure: for each kind of answer the kind of its lists. */
 function toLists<Answers extends Readonly<Record<string, Pick<Kind, 'subject'>>>>(
   answers: Answers,
 ): Lists<Answers> {
@@ -220,10 +219,19 @@ export function isPaid(name: string): name is PaidKind {
   return (kindOf(name)?.endpoint ?? null) !== null;
 }
 
+/** Pure: whether this kind can cost credits, by itself or by the rows of a list. */
+export function canCost(name: string): boolean {
+  return isPaid(name) || rowsOf(name) !== undefined;
+}
+
+/** Pure: whether this kind brings one answer. */
+export function isAnswerKind(name: string): name is AnswerKind {
+  return kindOf(name)?.keeps === 'answer';
+}
+
 /** Pure: whether the records of this kind are stored on this machine. */
 export function isKept(name: string): name is KeptKind {
-  const keeps = kindOf(name)?.keeps;
-  return keeps === 'leads' || keeps === 'answer';
+  return isAnswerKind(name) || kindOf(name)?.keeps === 'leads';
 }
 
 /** The records of an answer. Throws when `signal` aborts. */

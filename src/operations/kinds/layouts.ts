@@ -1,11 +1,10 @@
 import { entityLayout, foundLayout } from '../../columns/entity-layout.ts';
-import type { Layout, LayoutOf } from '../../columns/layout.ts';
+import type { Layout, LayoutOf, Printed } from '../../columns/layout.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import type { Intent } from '../journal/entries.ts';
 import { contact } from './contact.ts';
 import { enrich } from './enrich.ts';
 import { extract } from './extract.ts';
-import type { Kind } from './kind.ts';
 import { type AnswerKind, type BodyOf, type KeptKind, kinds, rowsOf } from './kinds.ts';
 import { research } from './research.ts';
 import type { Lookup, RowKind } from './row-kind.ts';
@@ -22,7 +21,7 @@ export type RowRequest = { readonly template?: string | undefined } & {
   [Name in AnswerKind]: { readonly kind: Name } & Rows<Name>;
 }[AnswerKind];
 
-/** What is bought for each row of a list. */
+/** The request for each row of a list. */
 export type ListOf = RowKind<BodyOf<AnswerKind>> & { readonly kind: AnswerKind };
 
 /** Pure: the list of a row request, which is given on the command line or stored. */
@@ -49,11 +48,6 @@ const layouts = {
 export function printedAs(name: KeptKind, body: object): Printed {
   const toLayout = layouts[name] as (body: object) => Layout | LayoutOf;
   return { shape: kinds[name].prints, layout: toLayout(body) };
-}
-
-interface Printed {
-  readonly shape: Kind['prints'];
-  readonly layout: Layout | LayoutOf;
 }
 
 /** Pure: how the stored records of a purchase are printed; for a list, its answers without their rows. */

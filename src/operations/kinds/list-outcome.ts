@@ -7,7 +7,7 @@ import { nothing } from '../prices.ts';
 import { countOf, plural } from '../wording.ts';
 import { type AnswerKind, chargedFor, failureOf, foundIn, kinds } from './kinds.ts';
 import type { ListRows } from './list-rows.ts';
-import type { RowOutcome } from './row-outcome.ts';
+import type { RowOutcome } from './row-parts.ts';
 
 /** The end of a row. Without an outcome where nothing is bought for it. */
 export interface RowResult {
@@ -16,7 +16,6 @@ export interface RowResult {
   readonly outcome?: RowOutcome;
 }
 
-/** Pure: the result of a row, from the end of its request. */
 export function toResult(kind: AnswerKind, end: RowEnd): RowResult & { readonly outcome: RowOutcome } {
   const { state, requestId } = end;
   const { answer, charged, message } =
@@ -89,7 +88,7 @@ export async function toLastEntry(
   });
 }
 
-/** What a list has brought over all its runs. Throws LocalIoError. */
+/** The result counts of a list over all its runs. Throws LocalIoError. */
 export async function countAnswers(kind: AnswerKind, folder: string) {
   const { answered, found, items, sent } = await countRows(folder, (answer) => foundIn(kind, answer));
   const leads = kinds[kind].prints === 'list' ? items : answered;

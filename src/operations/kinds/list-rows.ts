@@ -6,7 +6,7 @@ import { type KnownRows, openRowsOfOther, toRowId } from '../journal/stored-rows
 import type { Operation } from '../operation.ts';
 import type { Cost } from '../prices.ts';
 import { type AnswerKind, type BodyOf, toRequest } from './kinds.ts';
-import type { RowOutcome } from './row-outcome.ts';
+import type { RowOutcome } from './row-parts.ts';
 
 export interface RowSource {
   /** Whether they can be read several times, and so be counted before anything is sent. */
@@ -121,7 +121,7 @@ export interface Known {
   readonly isFinal: boolean;
 }
 
-/** What is known of a request: its answer, else that it may have been sent. The first of `all` are the rows of this operation. */
+/** The known state of a request: answered, or perhaps sent. The first of `all` are the rows of this operation. */
 export function findKnown(
   digest: bigint,
   all: readonly (KnownRows | undefined)[],

@@ -1,4 +1,4 @@
-import { type Charged, LeadpipeError } from '../../errors.ts';
+import { type Charged, isUncharged } from '../../errors.ts';
 import type { Place } from '../../files/reading.ts';
 import { JsonView, stringOf } from '../../json/text.ts';
 import { dayOf, extendRowLimit } from '../day-limit.ts';
@@ -136,7 +136,7 @@ function createWork(run: Run, rows: ListRows, costs: RowCosts, known: RowsKnown,
     /** Whether the limit is being raised now; whether it can't be raised any more. */
     extending: undefined as Promise<boolean> | undefined,
     isAtLimit: false,
-    /** What `ListEnd` says. */
+    /** The members of `ListEnd`. */
     counts: { ...noRows },
     cost: { sent: 0, charged: 'no' as Charged },
     charged: 'no' as Charged,
@@ -247,7 +247,6 @@ async function resultOf(work: Work, row: RequestedRow): Promise<RowResult> {
   return await bought;
 }
 
-/** Buys a row when the limit covers it. */
 async function buyWithinLimit(work: Work, row: SendableRow, known: Known | undefined): Promise<RowResult> {
   await reserve(work, known);
   work.told ??= new Promise((told) => {
@@ -263,7 +262,7 @@ async function buyWithinLimit(work: Work, row: SendableRow, known: Known | undef
     charged = result.charged;
     return result;
   } catch (error) {
-    if (error instanceof LeadpipeError && error.details.charged === 'no') charged = 'no';
+    if (isUncharged(error)) charged = 'no';
     throw error;
   } finally {
     countCost(work, charged);

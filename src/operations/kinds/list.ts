@@ -1,6 +1,6 @@
-import { LeadpipeError, UsageError } from '../../errors.ts';
+import { LeadpipeError, notResumable, UsageError } from '../../errors.ts';
 import { statOrNothing } from '../../files/target.ts';
-import { dayOf, findRowLimit } from '../day-limit.ts';
+import { dayOf, findRowLimit, leftToday } from '../day-limit.ts';
 import type { Running } from '../events.ts';
 import { type KnownRows, openRowsOfOther, openStoredRows, type StoredRows } from '../journal/stored-rows.ts';
 import type { Operation, OutputTerms } from '../operation.ts';
@@ -37,7 +37,7 @@ export async function plan(run: Run): Promise<Plan<FinishedList>> {
   // A question and a preview show the maximum cost of the whole list.
   const isToTell = (operation ?? run.before) !== undefined || order.isPreview === true;
   const known = await countBefore(run, rows, others, isLimited || isToTell);
-  const { fits, rest, sent } = known;
+  const { rest, sent } = known;
   const limit = await findRowLimit(buyer, { each: rows.worst, sent, rest }, run.reader);
   if (operation !== undefined && !run.mayStartOver && known.hasRow === false) throw toGone(operation);
   // Rows in doubt count too: it is unknown whether they were sent.
@@ -45,6 +45,8 @@ export async function plan(run: Run): Promise<Plan<FinishedList>> {
   const { clock, zone } = buyer.context;
   const isOfToday = operation && dayOf(new Date(operation.countedAt), zone) === dayOf(clock.now(), zone);
   const again = isOfToday === false ? known.inDoubt : 0;
+  // Rows that may have been sent on an earlier day count today, wherever they are in the input.
+  const fits = again > 0 ? undefined : known.fits;
   const costs = { is: 'rows', each: rows.worst, sent, rest, again, fits, limit } as const;
   return {
     costs,
@@ -63,7 +65,7 @@ export async function plan(run: Run): Promise<Plan<FinishedList>> {
 /** Maximum number of rows that can't be sent and that a preview names. */
 const maxNamed = 10;
 
-/** What is known of the rows before anything is sent. */
+/** The facts about the rows before anything is sent. */
 interface KnownBefore {
   /** Rows that this operation has sent. */
   readonly sent: number;
@@ -71,7 +73,7 @@ interface KnownBefore {
   readonly rest: number | undefined;
   /** Requests besides these that may have been sent and have no answer: they are sent again with their keys, and are counted already. */
   readonly inDoubt: number;
-  /** How many rows of the input the limit of the run covers, if not all; shown as a value for `--first`. */
+  /** How many rows of the input the limits of the run and the day cover, if not all; shown as a value for `--first`. */
   readonly fits?: number | undefined;
   /** Undefined where they can't be counted. */
   readonly rows?: CountedRows;
@@ -80,7 +82,7 @@ interface KnownBefore {
 }
 
 async function countBefore(
-  { buyer: { spending }, operation, order: { isPreview = false }, warn }: Run,
+  { buyer, operation, order: { isPreview = false }, reader, warn }: Run,
   rows: ListRows,
   others: readonly Operation[],
   isCounted: boolean,
@@ -96,8 +98,9 @@ async function countBefore(
     const all = [own, ...opened];
     const counted = new Set<bigint>();
     let [rest, inDoubt, flawed, kept, wanted] = [0, 0, 0, 0, 0];
-    const room =
-      spending === undefined ? Number.POSITIVE_INFINITY : spending.limit / rows.worst.credits - sent;
+    const price = rows.worst.credits;
+    const { limit = Number.POSITIVE_INFINITY } = buyer.spending ?? {};
+    const room = Math.min(limit / price - sent, (await leftToday(buyer, rows.worst, reader)) / price);
     let fits: number | undefined;
     let first: CountedRows['first'];
     // A preview may consume the rows: they are not bought afterwards.
@@ -210,5 +213,5 @@ async function isFilled({ output, options }: OutputTerms): Promise<boolean> {
 function toGone({ operationId }: Operation): UsageError {
   return new UsageError(
     `the input no longer has any of the rows that ${operationId} has sent: there is nothing to resume, and nothing was bought`,
-  );
+  ).with({ type: notResumable });
 }

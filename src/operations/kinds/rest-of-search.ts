@@ -1,7 +1,6 @@
-import { limits } from '../../contract/limits.ts';
+import { leadLimitOf } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
-import { ConfigurationError } from '../../errors.ts';
-import { readReceived, sizeOfReceived } from '../journal/received.ts';
+import { readReceived, sizeOfReceived, throwDamaged } from '../journal/received.ts';
 import { withExclusionsFirst } from '../only-new/exclusions.ts';
 import { type Identity, identityOf } from '../only-new/identity.ts';
 import type { Operation, Part } from '../operation.ts';
@@ -17,10 +16,7 @@ export async function readRest(operation: Operation, requested: EntitySearchRequ
   const own: Identity[] = [];
   const names = new Set<string>();
   let [delivered, dropped] = [0, 0];
-  const damaged = (line: number, path: string): never => {
-    throw new ConfigurationError(`line ${line} of ${path} is damaged`, { is: 'damaged_leads' });
-  };
-  for await (const records of readReceived(folder, damaged)) {
+  for await (const records of readReceived(folder, throwDamaged)) {
     for (const { isNew, text } of records) {
       if (isNew) delivered++;
       else dropped++;
@@ -56,10 +52,10 @@ function toRest(
   names: readonly string[],
   received: number,
 ): EntitySearchRequest | undefined {
-  const rest = (requested.limit ?? limits.entityLimit.default) - received;
+  const rest = leadLimitOf(requested) - received;
   if (rest <= 0) return undefined;
   const ids = parts.flatMap(({ leadsSearchId }) => leadsSearchId ?? []);
-  // A part that was refused has brought nothing.
+  // A part that was refused has no leads.
   const isUnnamed = parts.some(
     ({ charged, isSent, leadsSearchId }) => isSent && charged !== 'no' && leadsSearchId === undefined,
   );

@@ -15,7 +15,7 @@ import { contactColumnIn } from '../../requests/column-meanings.ts';
 import { isEmptyWord } from '../../requests/row-texts.ts';
 import { decidingIn, type Join, missingReason, notFound, type Parts, uniqueNames } from './row-parts.ts';
 
-/** What is known of an input whose missing answers are filled in. */
+/** An input whose missing answers are filled in. */
 export interface FillInput {
   /** Whether its records are rows of a table, all with these columns. */
   readonly isTable: boolean;

@@ -15,7 +15,7 @@ export interface Lookup<Body, Rows = unknown> {
   rows(request: Rows): RowKind<Body>;
 }
 
-/** What is bought for each row of a list, and how the answer is joined to the row. */
+/** The request for each row of a list, and how the answer is joined to the row. */
 export interface RowKind<Body> {
   /** The field of the interface that a row fills, which is also the name of the column to look for. */
   readonly field: 'objective' | 'query' | 'entity_context' | 'target';

@@ -1,7 +1,18 @@
 import type { Column } from '../../columns/layout.ts';
+import type { Charged } from '../../errors.ts';
 import { isFilled, type JsonText, JsonView, objectMembers, objectOf, type Path } from '../../json/text.ts';
 import type { InputRow } from '../../requests/rows.ts';
-import type { RowOutcome } from './row-outcome.ts';
+
+export interface RowFailure {
+  readonly message: string;
+  readonly requestId?: string | undefined;
+  readonly charged: Charged;
+}
+
+/** The result of a row: its answer, or why it has none. */
+export type RowOutcome =
+  | { readonly answer: JsonText; readonly failure?: undefined }
+  | { readonly answer?: undefined; readonly failure: RowFailure };
 
 /** How the answer of a row is joined to its record. */
 export interface Join {

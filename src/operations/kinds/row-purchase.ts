@@ -1,7 +1,7 @@
 import { toMinutes, wait, type Zone } from '../../clock.ts';
 import type { PayingClient } from '../../connection/paying-client.ts';
 import { digestOf } from '../../digest.ts';
-import { LeadpipeError } from '../../errors.ts';
+import { isUncharged, type LeadpipeError } from '../../errors.ts';
 import type { Fault } from '../../transport/policy.ts';
 import { RequestError } from '../../transport/request-error.ts';
 import type { WaitListener } from '../../transport/retry.ts';
@@ -155,7 +155,7 @@ export function createRowPurchases(
 
   /** For a row that was not sent, or that cost nothing. Returns its error, with what earlier attempts may have cost. */
   async function removeFrom(purchase: Purchase, error: unknown): Promise<unknown> {
-    if (!(error instanceof LeadpipeError) || error.details.charged !== 'no') return error;
+    if (!isUncharged(error)) return error;
     if (purchase.isIntended && !isInDoubt(purchase)) {
       // Record that it was not charged. If this fails, the next run treats the row as counted.
       await settle(purchase, toFailed(error, isFree)).catch(() => {

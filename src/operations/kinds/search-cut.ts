@@ -1,4 +1,4 @@
-import { limits } from '../../contract/limits.ts';
+import { leadLimitOf } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
 import { isStop, LeadpipeError } from '../../errors.ts';
 import { RequestError } from '../../transport/request-error.ts';
@@ -57,7 +57,7 @@ export function toCutError(
         ? { is: 'in_doubt' }
         : {
             is: 'search_cut',
-            rest: (request.limit ?? limits.entityLimit.default) - leads,
+            rest: leadLimitOf(request) - leads,
             isDelivered,
             isStored,
             leadsSearchId,

@@ -72,7 +72,7 @@ export function createSearchReading() {
     const fresh = unseen(batch_index, count ?? 0, sent.slice(0, room));
     const ofThem = fresh.filter(isLead).length;
     if (entities === undefined) oddities.add(`${name} came without a list of leads`);
-    if (ofThem < fresh.length) oddities.add(`${name} brought something that is not a lead`);
+    if (ofThem < fresh.length) oddities.add(`${name} had something that is not a lead`);
     if (count === undefined) {
       oddities.add(`the service did not say how many leads are in ${name}; it sent ${sent.length}`);
     } else if (count !== sent.length) {

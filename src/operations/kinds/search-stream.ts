@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream';
 import { type SearchEvent, toSearchEvents } from '../../answers.ts';
 import type { Client } from '../../client.ts';
-import { limits } from '../../contract/limits.ts';
+import { leadLimitOf, limits } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
+import { toMessage } from '../../errors.ts';
 import type { JsonText, Records } from '../../json/text.ts';
 import { framesOf } from '../../transport/frames.ts';
 import { RequestError } from '../../transport/request-error.ts';
@@ -66,7 +67,7 @@ export async function* searchEntities(
   } catch (error) {
     cause = error;
   }
-  let cut = isOfTheStream(cause) ? reading.verdict(cause && wordsOf(cause)) : wordsOf(cause);
+  let cut = isOfTheStream(cause) ? reading.verdict(cause && toMessage(cause)) : toMessage(cause);
   // Proven complete before the stream broke: the error does not matter.
   if (cut === undefined) cause = undefined;
   let { leadsSearchId, stopReason } = reading.summary();
@@ -83,11 +84,11 @@ export async function* searchEntities(
       }
     } catch (error) {
       cause = error;
-      cut = wordsOf(error);
+      cut = toMessage(error);
     }
   }
   const leads = reading.counts().leads + recovered;
-  const limit = request.limit ?? limits.entityLimit.default;
+  const limit = leadLimitOf(request);
   if (leads > limit) reading.remark(`${leads} leads came for a limit of ${limit}; all of them are kept`);
   return { ...reading.summary(), stopReason, cut, cause, leads, isDelivered, requestId: stream.requestId };
 }
@@ -133,10 +134,6 @@ async function recoverSearch(
   if (seen.state !== 'done' || read.length < counted) return undefined;
   const entities = read.filter((entity) => !reading.has(entity));
   return read.length - entities.length === taken ? { entities, stopReason: seen.stopReason } : undefined;
-}
-
-function wordsOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }
 
 /** Whether an error is one of the stream: not of the output, and not a stop. */

@@ -1,6 +1,6 @@
-import { limits } from '../../contract/limits.ts';
+import { leadLimitOf } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
-import { LeadpipeError, type Outcome } from '../../errors.ts';
+import { LeadpipeError, type Outcome, toMessage } from '../../errors.ts';
 import { LockLostError } from '../../files/folder-lock.ts';
 import type { Records } from '../../json/text.ts';
 import { RequestError } from '../../transport/request-error.ts';
@@ -137,8 +137,8 @@ async function* streamInto(
   const { context } = buyer;
   const filter = await openFilter(buyer, list, journal);
   const warnings: string[] = [];
-  let isStored = operationId !== undefined;
-  let isRecorded = true;
+  /** Whether leads and entries can still be written down. */
+  const [leadsKept, entriesKept] = [{ is: operationId !== undefined }, { is: true }];
   let lost: LockLostError | undefined;
   let isNamed = false;
   let excluded = 0;
@@ -146,27 +146,24 @@ async function* streamInto(
   let synced = Number.NEGATIVE_INFINITY;
 
   /** Writes to the disk, unless an earlier write failed: a full disk must not end a search that is paid for. */
-  async function attempt(isPossible: boolean, work: () => Promise<unknown>, loss: string): Promise<boolean> {
-    if (!isPossible) return false;
+  async function attempt(kept: { is: boolean }, work: () => Promise<unknown>, loss: string): Promise<void> {
+    if (!kept.is) return;
     try {
       await work();
-      return true;
     } catch (error) {
       if (error instanceof LockLostError) lost = error;
-      else warnings.push(`${error instanceof Error ? error.message : String(error)}. ${loss}`);
-      return false;
+      // Leads are added while others are synced: where both fail, one warning says it.
+      else if (kept.is) warnings.push(`${toMessage(error)}. ${loss}`);
+      kept.is = false;
     }
   }
 
   /** Stores leads, and counts them for their list. */
-  async function whileStored(work: () => Promise<unknown>): Promise<void> {
-    isStored = await attempt(isStored, work, notStored);
-  }
+  const whileStored = (work: () => Promise<unknown>) => attempt(leadsKept, work, notStored);
 
   /** Writes entries even if leads could not be stored: the counts then show that the stored leads are not all. */
-  async function end(...entries: readonly JournalEntry[]): Promise<void> {
-    isRecorded = await attempt(isRecorded, () => run.end(...entries), notRecorded);
-  }
+  const end = (...entries: readonly JournalEntry[]) =>
+    attempt(entriesKept, () => run.end(...entries), notRecorded);
 
   const sync = () => Promise.all([run.received?.sync(), filter.sync()]);
 
@@ -179,7 +176,7 @@ async function* streamInto(
     const { leadsSearchId, requestId } = ids;
     if (!isNamed && leadsSearchId !== undefined) {
       isNamed = true;
-      await attempt(isStored, () => run.append(entry.created(leadsSearchId, requestId)), notRecorded);
+      await attempt({ ...leadsKept }, () => run.append(entry.created(leadsSearchId, requestId)), notRecorded);
     }
     await whileStored(async () => {
       run.received?.append(leads, isNew);
@@ -208,7 +205,7 @@ async function* streamInto(
       await sync();
     });
     if (leadsSearchId !== undefined) await end(entry.created(leadsSearchId, error.details.requestId));
-    return error.with({ facts: { is: 'unplaced', operationId: operation, isStored } });
+    return error.with({ facts: { is: 'unplaced', operationId: operation, isStored: leadsKept.is } });
   }
 
   try {
@@ -229,7 +226,7 @@ async function* streamInto(
     // The other run has what is stored, and has removed this one's file.
     if (lost !== undefined) throw lost;
     const { cut, leads, requestId, stopReason } = summary;
-    const ended = { ...summary, excluded, isStored, operationId, idempotencyKey };
+    const ended = { ...summary, excluded, isStored: leadsKept.is, operationId, idempotencyKey };
     const error =
       cut === undefined ? undefined : toCutError(ended, request, await run.delivery.cut(), before.delivered);
     const counts = {
@@ -253,8 +250,7 @@ async function* streamInto(
       if (file !== undefined) await end(terminal);
     }
     const isRest = before.received > 0;
-    if (isRest && error === undefined && leads < (request.limit ?? limits.entityLimit.default))
-      warnings.push(maybeLost);
+    if (isRest && error === undefined && leads < leadLimitOf(request)) warnings.push(maybeLost);
     // If the reader of the output has gone, no message is needed.
     if (error?.outcome !== 'reader_closed') {
       yield* warningsOf([...warnings, ...summary.warnings]);

@@ -1,6 +1,6 @@
 import type { FreeClient, Page, Status } from '../../client.ts';
 import { pause } from '../../clock.ts';
-import { type TaskState, terminalTaskStates } from '../../contract/types.ts';
+import { hasEnded, type TaskState } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { type OperationEvent, runToEnd } from '../events.ts';
 import { checkPage, PageError } from './task-page.ts';
@@ -122,7 +122,7 @@ export async function* readTask(
       if (see(value.status, requestId)) polls = Math.min(polls, settledPoll);
       yield toSeen(status);
       yield* readPages(ready_count);
-      if (terminalTaskStates.some((one) => one === status) && seen.position >= ready_count) return;
+      if (hasEnded(status) && seen.position >= ready_count) return;
       await pause(waiting.clock, pollWaitMs(polls, poll, waiting.random()), signal);
     }
   }

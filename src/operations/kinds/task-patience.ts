@@ -1,5 +1,5 @@
 import { pause } from '../../clock.ts';
-import type { Clock } from '../../context.ts';
+import type { Context } from '../../context.ts';
 import { RequestError } from '../../transport/request-error.ts';
 import type { Running } from '../events.ts';
 import { PageError } from './task-page.ts';
@@ -33,11 +33,7 @@ export interface PatienceOptions {
   readonly isOurs?: boolean | undefined;
 }
 
-export interface Waiting {
-  readonly clock: Clock;
-  random(): number;
-  readonly signal: AbortSignal;
-}
+export type Waiting = Pick<Context, 'clock' | 'random' | 'signal'>;
 
 const maxTries = { garbled: 3, empty: 5, missing: 3 } as const;
 

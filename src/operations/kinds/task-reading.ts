@@ -1,10 +1,13 @@
 import type { FreeClient } from '../../client.ts';
-import { terminalTaskStates } from '../../contract/types.ts';
+import { hasEnded } from '../../contract/types.ts';
 import { isStop, LeadpipeError, LocalIoError, type Outcome } from '../../errors.ts';
 import { type JsonText, withMembers } from '../../json/text.ts';
 import { RequestError } from '../../transport/request-error.ts';
+import type { Buyer } from '../buyer.ts';
+import type { Delivery } from '../delivery.ts';
 import { type Running, type Stage, warningsOf } from '../events.ts';
 import { entry } from '../journal/entries.ts';
+import { noJournal } from '../journal/journal.ts';
 import { type LeadFilter, noFilter } from '../only-new/filter.ts';
 import type { Operation } from '../operation.ts';
 import type { ReadTerms } from '../order.ts';
@@ -33,14 +36,23 @@ export interface TaskReading {
   readonly requestId: string | undefined;
 }
 
-/** Everything that is needed to read a task. `task fetch` is not recorded, and has no run. */
+/** Everything that is needed to read a task. */
 export interface TaskRun
-  extends Pick<Run, 'buyer' | 'delivery' | 'operationId'>,
-    Partial<Pick<Run, 'append' | 'deliver' | 'end' | 'operation' | 'place' | 'received'>> {
+  extends Pick<
+    Run,
+    'append' | 'buyer' | 'deliver' | 'delivery' | 'end' | 'operation' | 'operationId' | 'place' | 'received'
+  > {
   readonly client: FreeClient;
   readonly terms: ReadTerms;
-  /** Undefined where the leads count for no list. */
-  readonly filter?: LeadFilter;
+  readonly filter: LeadFilter;
+}
+
+/** A run that is not recorded, and belongs to no list. */
+export function unrecordedRun(buyer: Buyer, delivery: Delivery): Omit<TaskRun, 'client' | 'terms'> {
+  const { append, end } = noJournal;
+  const place = async (isPartial?: boolean): Promise<void> => void (await delivery.finish(isPartial));
+  const nothing = { operation: undefined, operationId: undefined, received: undefined };
+  return { buyer, append, end, delivery, deliver: delivery.write, place, filter: noFilter, ...nothing };
 }
 
 export interface TaskStart {
@@ -61,8 +73,7 @@ export async function* readInto(
   stage: Stage,
   begin: () => Promise<TaskStart>,
 ): Running<TaskReading> {
-  const { append, buyer, client, delivery, filter = noFilter, operation, operationId, received, terms } = run;
-  const deliver = run.deliver ?? delivery.write;
+  const { append, buyer, client, deliver, filter, operation, operationId, received, terms } = run;
   const { delivered = 0, excluded: excludedBefore = 0 } = operation?.progress ?? {};
   let [leads, excluded] = [delivered, excludedBefore];
   yield { is: 'stage', stage };
@@ -93,7 +104,7 @@ export async function* readInto(
         await received.sync();
         await filter.sync();
         const counted = { pts, count: value.count, next, ready_count: readyCount, state: state ?? null };
-        await append?.(entry.page({ ...counted, excluded: dropped }));
+        await append(entry.page({ ...counted, excluded: dropped }));
       }
       summary.position = next;
       leads += fresh;
@@ -134,13 +145,13 @@ async function* end(run: TaskRun, reading: TaskReading): Running<TaskReading> {
   const isGone = failure !== undefined && isMissing(failure, reading);
   if (failure !== undefined && (isGone || (run.operation === undefined && isRefused(failure, reading)))) {
     // The service's error matters more than a failure to write the journal.
-    await run.end?.(toTerminal(failure.outcome, reading)).catch(() => undefined);
+    await run.end(toTerminal(failure.outcome, reading)).catch(() => undefined);
   }
   const left =
     failure && (isGone ? toGoneError(failure, reading) : toLeftError(failure, reading, await delivery.cut()));
   if (left?.outcome === 'reader_closed') {
     // The reader of the output had what it wanted.
-    await run.end?.(toTerminal('reader_closed', reading)).catch(() => undefined);
+    await run.end(toTerminal('reader_closed', reading)).catch(() => undefined);
   }
   // If the reader of the output has gone, no message is needed.
   if (left?.outcome !== 'reader_closed') yield* warningsOf(warnings);
@@ -157,7 +168,6 @@ async function place(
 ): Promise<undefined> {
   const { readyCount, requestId, state, stopReason } = reading.summary;
   const isPartial = state === 'error';
-  if (putInPlace === undefined || end === undefined) return void (await delivery.finish(isPartial));
   const known = { state: state ?? null, ready_count: readyCount, stop_reason: stopReason ?? null };
   if (delivery.file !== undefined) await end(entry.answered(requestId, known));
   await putInPlace(isPartial);
@@ -238,7 +248,7 @@ function toLeftError(failure: LeadpipeError, reading: TaskReading, kept: string 
   const ids = idsOf(failure, reading);
   if (isRefused(failure, reading)) return failure.with(ids);
   const { position, state } = summary;
-  // What is in the temporary file is not in the output: reading it again is free.
+  // Leads in the temporary file are not in the output. Reading them again is free.
   const pts = kept === undefined ? position : reading.start;
   const place =
     kept === undefined || failure.words.includes(kept)
@@ -249,11 +259,10 @@ function toLeftError(failure: LeadpipeError, reading: TaskReading, kept: string 
     leads + excluded === 0
       ? ''
       : `. ${countOf(leads)} ${plural(leads, 'was', 'were')} written${leads === 0 ? '' : place}${dropped}`;
-  const ended = terminalTaskStates.some((one) => one === state);
   const why = isStop(failure) ? '' : `: ${failure.words}`;
   // Without a state, nothing is known about the task.
   const isKnown = state !== undefined || bought !== undefined;
-  const runs = ended ? 'has ended' : 'keeps running at the service';
+  const runs = hasEnded(state) ? 'has ended' : 'keeps running at the service';
   const goes = isKnown ? `${why === '' ? 'it' : 'the task'} ${runs}, and ` : '';
   const { hint: _, ...details } = failure.details;
   return new LeadpipeError(
@@ -277,7 +286,7 @@ function isRefused(failure: LeadpipeError, { bought, leads }: TaskReading): bool
   return refused && bought === undefined && leads === 0;
 }
 
-/** Pure: the error of a task that ended in `error`, when everything that it brought has been written. */
+/** Pure: the error of a task that ended in `error`, when all its leads have been written. */
 function toTaskError({ summary, leadsSearchId, bought, requestId }: TaskReading): LeadpipeError {
   const { position, stopReason } = summary;
   const why = stopReason === undefined ? '' : ` (${toStopReason(stopReason)})`;

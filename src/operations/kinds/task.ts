@@ -3,7 +3,7 @@ import type { Answer } from '../../client.ts';
 import type { PayingClient } from '../../connection/paying-client.ts';
 import { rememberedMs } from '../../contract/limits.ts';
 import type { CreatedTask, CreateTaskRequest } from '../../contract/types.ts';
-import { LeadpipeError, LocalIoError } from '../../errors.ts';
+import { isUncharged, LeadpipeError, LocalIoError, toMessage } from '../../errors.ts';
 import type { BoughtTask, Running } from '../events.ts';
 import { entry } from '../journal/entries.ts';
 import { excludeKnown, type Listed, listOf, openFilter, type RunOfList } from '../only-new/filter.ts';
@@ -91,7 +91,7 @@ export async function createTask(
   try {
     answer = await client.createTask(request, idempotencyKey, buyer.context.signal);
   } catch (error) {
-    if (!isAgain && error instanceof LeadpipeError && error.details.charged === 'no') {
+    if (!isAgain && isUncharged(error)) {
       // The service's error matters more than a failure to write the journal.
       await end(entry.terminal(error.outcome, { charged: 'no', leads: 0 })).catch(() => undefined);
     }
@@ -101,8 +101,8 @@ export async function createTask(
   try {
     await append(entry.created(leads_search_id, answer.requestId));
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new LocalIoError(`${why}. The task ${leads_search_id} was created and is charged as usual`, {
+    const words = `${toMessage(cause)}. The task ${leads_search_id} was created and is charged as usual`;
+    throw new LocalIoError(words, {
       charged: 'maybe',
       idempotencyKey,
       ...(answer.requestId === undefined ? {} : { requestId: answer.requestId }),

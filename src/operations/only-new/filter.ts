@@ -25,7 +25,7 @@ export interface RunOfList {
   readonly name?: string | undefined;
   /** The leads of earlier runs, if they are left out. */
   readonly delivered: Known;
-  /** How many leads the list has, if they are left out. */
+  /** The number of leads in the list, if they are left out. */
   readonly size?: number;
   /** Leads that this operation has delivered already. They count from the start, since it may have been killed before it counted them. */
   readonly own?: readonly Identity[];

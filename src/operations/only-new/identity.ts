@@ -1,15 +1,15 @@
 import { linksIn } from '../../columns/record-parts.ts';
-import { digestTo } from '../../digest.ts';
+import { digestOf } from '../../digest.ts';
 import { type JsonText, JsonView, stringOf } from '../../json/text.ts';
 
 /**
- * What identifies a lead: a digest of its name alone, and digests of the name with each of its links. The name and the first link are there
+ * The identity of a lead: a digest of its name alone, and digests of the name with each of its links. The name and the first link are there
  * to be shown.
  */
 export type Identity = readonly [name: string, link: string, nameDigest: string, ...linkDigests: string[]];
 
 /** 72 bits: enough to tell millions apart, and short enough for a line. */
-const toDigest = digestTo(18);
+const toDigest = (text: string): string => digestOf(text, 18);
 /** Longer names are compared by their digest, and never sent as an exclusion. */
 const longestName = 300;
 /** A longer link is not stored: a list may have half a million. */

@@ -97,11 +97,11 @@ export interface Delivered {
   readonly list: string;
   readonly operation_id: string;
   readonly time: string;
-  /** Where the search was made. The service knows its ID only at this address, with the same key. */
+  /** The address of the service that made the search. The service knows its ID only at this address, with the same key. */
   readonly origin: string;
   readonly key_fingerprint: string;
   readonly leads_search_id: string | null;
-  /** Empty where the search brought only leads that were delivered before. */
+  /** Empty if all leads of the search had been delivered before. */
   readonly leads: readonly Identity[];
 }
 

@@ -1,8 +1,9 @@
+import type { StoreContext } from '../../context.ts';
 import { type Charged, LeadpipeError, type Outcome } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
 import type { Intent } from '../journal/entries.ts';
 import type { Begun } from '../journal/index-lines.ts';
-import { createReader, damagedKind, type IndexContext } from '../journal/operation-index.ts';
+import { createReader, damagedKind } from '../journal/operation-index.ts';
 import { countReceived } from '../journal/received.ts';
 import { isTask, kindOf, rowsOf } from '../kinds/kinds.ts';
 import { countAnswers } from '../kinds/list-outcome.ts';
@@ -72,7 +73,7 @@ export type HistoryEntry = KnownPurchase | { readonly record: HistoryRecord; rea
  * The purchases of this machine, newest first. They are read one by one, since there may be very many; one that can't be read does not hide
  * the others. Throws LocalIoError.
  */
-export async function* readHistory(context: IndexContext, since?: Date): AsyncGenerator<HistoryEntry> {
+export async function* readHistory(context: StoreContext, since?: Date): AsyncGenerator<HistoryEntry> {
   const { journals, openIndex } = createReader(context);
   for (const line of (await openIndex()).newest()) {
     if (line.is !== 'begun' || !isPurchase(line)) continue;

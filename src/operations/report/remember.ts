@@ -1,20 +1,21 @@
 import { dayMs } from '../../clock.ts';
+import type { StoreContext } from '../../context.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { createJournals } from '../journal/journal-file.ts';
-import type { IndexContext } from '../journal/operation-index.ts';
+
 import { addPast, type PastPurchase } from '../journal/past.ts';
 import { keptDays } from '../journal/retention.ts';
 import { readOperation } from '../known-operations.ts';
-import { isPurchase, readHistoryRecord } from './history.ts';
+import { isPurchase, type KnownPurchase, readHistoryRecord } from './history.ts';
 
 /**
  * Stores the costs of these operations before their records are removed, and deletes costs older than 400 days. With `byDays`, deletes them only
  * if there were purchases on 30 later days, so that a wrong clock removes nothing. Throws LocalIoError.
  */
 export async function rememberCosts(
-  context: IndexContext,
+  context: StoreContext,
   operationIds: readonly string[],
-  byDays = false,
+  byDays: boolean,
 ): Promise<void> {
   const added: PastPurchase[] = [];
   for (const op of operationIds) {
@@ -30,7 +31,7 @@ export async function rememberCosts(
 }
 
 /** Undefined for an operation that is not a purchase, or can't be read. */
-async function readPastPurchase(context: IndexContext, op: string): Promise<PastPurchase | undefined> {
+async function readPastPurchase(context: StoreContext, op: string): Promise<PastPurchase | undefined> {
   const operation = await readOperation(createJournals(context.directories.state), op).catch(
     (error: unknown) => {
       if (!(error instanceof LeadpipeError)) throw error;
@@ -41,9 +42,14 @@ async function readPastPurchase(context: IndexContext, op: string): Promise<Past
     !isPurchase({ key: operation.intent.index.key, kind: operation.intent.command })
   )
     return undefined;
-  const { command, list, service, state, ...record } = await readHistoryRecord(operation);
+  return toPastPurchase({ record: await readHistoryRecord(operation), intent: operation.intent });
+}
+
+/** Pure: what stays of a purchase when its record is removed. Totals need nothing else. */
+export function toPastPurchase({ record, intent }: KnownPurchase): PastPurchase {
+  const { command, list, operation_id: op, service, state } = record;
   const { leads, found, not_found, charged, credits_at_most, credits_before, credits_after } = record;
-  const { command: kind, profile, time } = operation.intent;
+  const { command: kind, profile, time } = intent;
   const counts = { leads, found, not_found };
   const credits = { charged, credits_at_most, credits_before, credits_after };
   const known = { op, time, kind, profile, list, ...counts, ...credits };

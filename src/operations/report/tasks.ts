@@ -1,5 +1,5 @@
-import { limits } from '../../contract/limits.ts';
-import { type CreateTaskRequest, type TaskState, terminalTaskStates } from '../../contract/types.ts';
+import { leadLimitOf } from '../../contract/limits.ts';
+import { type CreateTaskRequest, hasEnded, type TaskState } from '../../contract/types.ts';
 import { LeadpipeError } from '../../errors.ts';
 import { type Buyer, isSameBuyer } from '../buyer.ts';
 import { isTask } from '../kinds/kinds.ts';
@@ -61,7 +61,7 @@ export async function refreshTasks(
   for (const task of tasks) {
     refreshed.push(task);
     const { leads_search_id: id, operation_id, state: known } = task;
-    if (id === null || terminalTaskStates.some((one) => one === known)) continue;
+    if (id === null || hasEnded(known)) continue;
     if (!ours.has(operation_id)) {
       others++;
       continue;
@@ -95,6 +95,6 @@ function toKnownTask({ end, intent, operationId, progress }: Operation): KnownTa
     position,
     ready_count: readyCount ?? null,
     output: intent.output,
-    limit: body === undefined ? null : (body.limit ?? limits.entityLimit.default),
+    limit: body === undefined ? null : leadLimitOf(body),
   };
 }

@@ -1,25 +1,9 @@
 import { toMinutes, type Zone } from '../../clock.ts';
-import type { Intent } from '../journal/entries.ts';
 import type { PastPurchase } from '../journal/past.ts';
 import { exact } from '../prices.ts';
-import type { HistoryRecord } from './history.ts';
 
 export const totalsBy = ['day', 'month', 'command', 'list', 'profile'] as const;
 export type TotalsBy = (typeof totalsBy)[number];
-
-/** The data of a purchase that totals need. */
-export interface Countable {
-  readonly record: Pick<HistoryRecord, 'charged' | 'command' | 'credits_at_most' | 'leads' | 'list'> &
-    Partial<Pick<HistoryRecord, 'credits_after' | 'credits_before' | 'found' | 'not_found'>> & {
-      readonly state: string;
-    };
-  readonly intent: Pick<Intent, 'command' | 'profile' | 'time'>;
-}
-
-/** Pure: the data of a purchase whose record was removed. */
-export function toCountable({ kind, profile, time, ...record }: PastPurchase): Countable {
-  return { record, intent: { command: kind, profile, time } };
-}
 
 export interface Total {
   /** What these purchases have in common; null where this machine does not know it. */
@@ -42,18 +26,18 @@ export interface Total {
 
 /** Adds up purchases: by day or month, in their order, else the most expensive first. */
 export async function addUp(
-  purchases: AsyncIterable<Countable> | Iterable<Countable>,
+  purchases: AsyncIterable<PastPurchase> | Iterable<PastPurchase>,
   by: TotalsBy,
   zone: Zone,
 ): Promise<Total[]> {
   const totals = new Map<string | null, Total>();
-  for await (const { intent, record } of purchases) {
-    const { charged, credits_at_most: cost, credits_after, credits_before, leads, state } = record;
+  for await (const one of purchases) {
+    const { charged, credits_at_most: cost, credits_after, credits_before, leads, state } = one;
     if (state === 'failed' && charged === 'no') continue;
     // The day in the time zone of this machine.
-    const day = toMinutes(new Date(intent.time), zone).slice(0, 10);
+    const day = toMinutes(new Date(one.time), zone).slice(0, 10);
     const month = day.slice(0, 7);
-    const of = { day, month, command: record.command, list: record.list, profile: intent.profile }[by];
+    const of = { ...one, day, month }[by];
     const sums = totals.get(of);
     // The cost of a task is known when it has ended.
     const isSettled = charged === 'no' || (state === 'complete' && charged !== null);
@@ -61,8 +45,8 @@ export async function addUp(
       of,
       purchases: (sums?.purchases ?? 0) + 1,
       leads: (sums?.leads ?? 0) + (leads ?? 0),
-      found: (sums?.found ?? 0) + (record.found ?? 0),
-      not_found: (sums?.not_found ?? 0) + (record.not_found ?? 0),
+      found: (sums?.found ?? 0) + (one.found ?? 0),
+      not_found: (sums?.not_found ?? 0) + (one.not_found ?? 0),
       credits_at_most:
         cost === null ? (sums?.credits_at_most ?? null) : exact((sums?.credits_at_most ?? 0) + cost),
       unpriced: (sums?.unpriced ?? 0) + Number(cost === null),

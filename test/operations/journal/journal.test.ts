@@ -46,7 +46,7 @@ describe('the journal', () => {
     });
   });
 
-  it('has no operations where there is no folder, and minds no files of others', async () => {
+  it('has no operations without a folder, and ignores other files', async () => {
     const state = temporaryFolder();
     expect(await readOperations(state)).toEqual({ operations: [], damages: [] });
     mkdirSync(join(state, 'operations', 'op_0'), { recursive: true });

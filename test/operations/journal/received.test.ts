@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LocalIoError } from '../../../src/errors.ts';
-import { type LogState, toQuickLine } from '../../../src/files/line-log.ts';
+import { type LogState, toCrc32Line } from '../../../src/files/line-log.ts';
 import type { Records } from '../../../src/json/text.ts';
 import {
   countReceived,
@@ -129,7 +129,7 @@ describe('what was received', () => {
     await add(['{"a":1}', '{"a":2}']);
     const whole = statSync(path).size;
     for (const [torn, cutTo] of [
-      [toQuickLine('record', '{"a":3}').slice(0, -9), 2],
+      [toCrc32Line('record', '{"a":3}').slice(0, -9), 2],
       ['{"crc', 2],
       ['{"crc', 1],
     ] as const) {
@@ -148,7 +148,7 @@ describe('what was received', () => {
     const lines = readFileSync(path, 'utf8').split(/(?<=\n)/);
     lines[1] = (lines[1] ?? '').replace(':2}', ':9}');
     // Written by another version.
-    lines[3] = toQuickLine('unheard', '4');
+    lines[3] = toCrc32Line('unheard', '4');
     // Its line end is damaged, and it is whole otherwise.
     lines[4] = (lines[4] ?? '').replace('\n', 'x');
     writeFileSync(path, lines.join(''));

@@ -2,12 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { type Cost, entry, type Intent, type JournalEntry } from '../../../src/operations/journal/entries.ts';
 import { fold } from '../../../src/operations/operation.ts';
 import { type KnownPurchase, readHistoryRecord } from '../../../src/operations/report/history.ts';
+import { toPastPurchase } from '../../../src/operations/report/remember.ts';
 import { addUp, type Total, type TotalsBy } from '../../../src/operations/report/totals.ts';
 import { intentOf } from '../../helpers/journals.ts';
 import { temporaryFolder } from '../../helpers/run.ts';
 
 async function toTotals(purchases: readonly KnownPurchase[], by: TotalsBy, minutes = 0): Promise<Total[]> {
-  return await addUp(purchases, by, { minutesFromUtc: () => minutes });
+  return await addUp(purchases.map(toPastPurchase), by, { minutesFromUtc: () => minutes });
 }
 
 const noFolder = `${temporaryFolder()}/op_1`;

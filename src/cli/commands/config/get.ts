@@ -5,8 +5,7 @@ import { toTerminalText } from '../../../output/clean.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import type { ProfileOptions } from '../../options/shared-options.ts';
-import { settingArgument } from './setting-argument.ts';
-import { defaultOf } from './setting-default.ts';
+import { defaultOf, settingArgument } from './setting.ts';
 
 export const createConfigGet = defineCommand({
   name: 'get',

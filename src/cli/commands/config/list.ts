@@ -17,7 +17,7 @@ import { createNotes } from '../../messages/status-line.ts';
 import type { RecordOptions } from '../../options/record-options.ts';
 import type { ProfileOptions } from '../../options/shared-options.ts';
 import { printRecords } from '../../records/record-output.ts';
-import { defaultOf } from './setting-default.ts';
+import { defaultOf } from './setting.ts';
 
 const settingsLayout: Layout = {
   ...memberLayout(['setting', 'value', 'from', 'meaning']),

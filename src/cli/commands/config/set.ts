@@ -15,7 +15,7 @@ import { changeOutcomes } from '../../exit-codes.ts';
 import { createNotes } from '../../messages/status-line.ts';
 import { readNamedFile } from '../../options/inputs.ts';
 import type { ProfileOptions } from '../../options/shared-options.ts';
-import { toSettingName } from './setting-argument.ts';
+import { toSettingName } from './setting.ts';
 
 const several = 'leadpipe config set price.contact.email=5 price.contact.phone=10';
 

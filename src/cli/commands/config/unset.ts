@@ -3,7 +3,7 @@ import type { Context } from '../../../context.ts';
 import { defineCommand } from '../../command.ts';
 import { changeOutcomes } from '../../exit-codes.ts';
 import type { ProfileOptions } from '../../options/shared-options.ts';
-import { settingArgument } from './setting-argument.ts';
+import { settingArgument } from './setting.ts';
 
 export const createConfigUnset = defineCommand({
   name: 'unset',

@@ -12,7 +12,12 @@ import { keptDays } from '../../../operations/journal/retention.ts';
 import { isKept, isTask, kinds, rowsOf } from '../../../operations/kinds/kinds.ts';
 import { readKnown } from '../../../operations/known-operations.ts';
 import type { Operation } from '../../../operations/operation.ts';
-import { type HistoryRecord, readHistory, readHistoryRecord } from '../../../operations/report/history.ts';
+import {
+  type HistoryRecord,
+  readHistory,
+  readHistoryRecord,
+  receivedOf,
+} from '../../../operations/report/history.ts';
 import { isStored, readStored, readWhole } from '../../../operations/stored-records.ts';
 import { countOf } from '../../../operations/wording.ts';
 import { defineCommand } from '../../command.ts';
@@ -24,7 +29,6 @@ import { createNotes } from '../../messages/status-line.ts';
 import { toId } from '../../options/option-builders.ts';
 import type { RecordOptions } from '../../options/record-options.ts';
 import type { ReportOptions } from '../../options/shared-options.ts';
-import { checkColumns } from '../../records/chosen-columns.ts';
 import { withOutput } from '../../records/record-output.ts';
 
 type HistoryShowOptions = RecordOptions & ReportOptions & { readonly answer?: true };
@@ -70,7 +74,6 @@ async function runHistoryShow(
   let damaged = 0;
   const stored = await findStored(context, operation, record, options.answer === true, () => damaged++);
   if (stored === undefined) throw toNothingStoredError(record, operation, state);
-  await checkColumns(options, stored.printed.layout);
   let shown = 0;
   await withOutput(context, options, stored.printed, async (output) => {
     for await (const records of stored.records) {
@@ -101,7 +104,7 @@ async function runHistoryShow(
 async function findStored(
   { signal }: Context,
   operation: Operation,
-  { leads }: HistoryRecord,
+  record: HistoryRecord,
   isWhole: boolean,
   damaged: () => void,
 ) {
@@ -118,12 +121,12 @@ async function findStored(
   }
   const what =
     row !== undefined
-      ? `${countOf(leads ?? 0, 'answer')} (the columns of the input are not stored)`
+      ? `${countOf(receivedOf(record), row === 'extract' ? 'item' : 'answer')} (the columns of the input are not stored)`
       : isLeads
         ? undefined
         : 'stored answer';
   if (isWhole) return { what, ...(await toWhole(operation)) };
-  // What lists send is not needed by the other subcommands.
+  // The other subcommands do not need the requests of lists.
   const { storedAs } = await import('../../../operations/kinds/layouts.ts');
   return { what, printed: storedAs(intent), records: readStored(operation, signal, damaged) };
 }

@@ -4,19 +4,13 @@ import type { Layout, TableColumn } from '../../../columns/layout.ts';
 import { readProfile } from '../../../config/settings.ts';
 import type { Context } from '../../../context.ts';
 import type { JsonView } from '../../../json/text.ts';
-import { fileOfPast, readPast } from '../../../operations/journal/past.ts';
+import { fileOfPast, type PastPurchase, readPast } from '../../../operations/journal/past.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
 import { rowsOf } from '../../../operations/kinds/kinds.ts';
 import { exact } from '../../../operations/prices.ts';
 import { readHistory } from '../../../operations/report/history.ts';
-import {
-  addUp,
-  type Countable,
-  type Total,
-  type TotalsBy,
-  toCountable,
-  totalsBy,
-} from '../../../operations/report/totals.ts';
+import { toPastPurchase } from '../../../operations/report/remember.ts';
+import { addUp, type Total, type TotalsBy, totalsBy } from '../../../operations/report/totals.ts';
 import { countOf, plural } from '../../../operations/wording.ts';
 import { memberColumn } from '../../../output/table-columns.ts';
 import { defineCommand } from '../../command.ts';
@@ -41,7 +35,7 @@ export const createHistoryTotals = defineCommand({
   name: 'totals',
   summary: 'add up the purchases of this machine',
   description:
-    'Adds up the purchases of this machine: how many there were, what they brought, and what they cost at most.',
+    'Adds up the purchases of this machine: their number, what was found, and the most that it cost.',
   options: [
     choice('--by <what>', 'one sum for each', '--by', totalsBy).default('day'),
     createSince(),
@@ -82,22 +76,25 @@ async function runHistoryTotals(context: Context, options: HistoryTotalsOptions)
   let leftOut = 0;
   /** Operations with a record. After a kill, their costs may be in `past`, too. */
   const recorded = new Set<string>();
-  const isWanted = (one: Countable, service: string | null): boolean => {
-    const isHere = local === (service === 'local');
-    if (isHere) hasList ||= rowsOf(one.intent.command) !== undefined;
-    else if (!local) leftOut++;
-    return isHere;
-  };
-  const wanted = async function* (): AsyncGenerator<Countable> {
+  const all = async function* (): AsyncGenerator<PastPurchase> {
     for await (const entry of readHistory(context, since)) {
       recorded.add(entry.record.operation_id);
       if ('damage' in entry) damages.unshift(entry.damage);
-      else if (isWanted(entry, entry.record.service)) yield entry;
+      else yield toPastPurchase(entry);
     }
     for (const one of past.purchases) {
       if (recorded.has(one.op) || (since !== undefined && Date.parse(one.time) < since.getTime())) continue;
-      const entry = toCountable(one);
-      if (isWanted(entry, one.service)) yield entry;
+      yield one;
+    }
+  };
+  const wanted = async function* (): AsyncGenerator<PastPurchase> {
+    for await (const one of all()) {
+      if (local !== (one.service === 'local')) {
+        if (!local) leftOut++;
+        continue;
+      }
+      hasList ||= rowsOf(one.kind) !== undefined;
+      yield one;
     }
   };
   const totals = await addUp(wanted(), by, context.zone);

@@ -1,5 +1,5 @@
 import type { Context } from '../../../context.ts';
-import { readInto } from '../../../operations/kinds/task-reading.ts';
+import { readInto, unrecordedRun } from '../../../operations/kinds/task-reading.ts';
 import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
 import { readOutcomes } from '../../exit-codes.ts';
@@ -47,8 +47,8 @@ async function runTaskFetch(
     const terms = toReadTerms(options, settings);
     const task = { leadsSearchId: id, start: options.pts, from: options.pts };
     const reading = await withOutput(context, options, printed, async (delivery) => {
-      const run = { buyer: { connection, context }, client, delivery, terms, operationId: undefined };
-      const fetching = readInto(run, 'fetching', async () => task);
+      const run = unrecordedRun({ connection, context }, delivery);
+      const fetching = readInto({ ...run, client, terms }, 'fetching', async () => task);
       const found = await show(context, options, fetching, {}).catch((error: unknown) =>
         throwExplained(error, context, connection, id),
       );

@@ -2,6 +2,7 @@ import { Option } from 'commander';
 import { headersOf, memberLayout } from '../../../columns/columns.ts';
 import type { Layout, TableColumn } from '../../../columns/layout.ts';
 import type { Context } from '../../../context.ts';
+import { terminalTaskStates } from '../../../contract/types.ts';
 import type { LeadpipeError } from '../../../errors.ts';
 import type { JsonView } from '../../../json/text.ts';
 import { damagedKind } from '../../../operations/journal/operation-index.ts';
@@ -60,16 +61,23 @@ async function runTaskList(context: Context, options: TaskListOptions): Promise<
     );
     known = tasks;
     if (missing > 0) {
-      notes.warn(`the service no longer has ${countOf(missing, 'task')} of these`);
+      notes.warn(`the service no longer has ${missing} of these tasks`);
     }
     if (others > 0) {
       notes.say(`${countOf(others, 'task')} of another address or API key: the last known state is shown.`);
     }
   }
+  const mayChange = known.some(({ leads_search_id: id, state }) => id !== null && !isTerminal(state));
   const tasks = known.map((task) => zoned(task, 'time', context.zone));
   await printRecords(context, options, { shape: 'list', layout: knownTaskLayout }, tasks);
   for (const damage of damages) notes.warn(toDamageLine(damage));
+  if (mayChange && !options.refresh && context.stderr.isTerminal)
+    notes.say('These states may be old. To ask the service, for free: leadpipe task list --refresh');
   if (tasks.length === 0 && damages.length === 0) notes.say('No tasks recorded on this machine yet.');
+}
+
+function isTerminal(state: string | null): boolean {
+  return terminalTaskStates.some((one) => one === state);
 }
 
 /** For people: times up to the minute, and no operation ID. */

@@ -1,15 +1,15 @@
 import { entityLayout, foundLayout } from '../../../columns/entity-layout.ts';
 import type { Layout, LayoutOf } from '../../../columns/layout.ts';
 import type { Context } from '../../../context.ts';
-import { limits } from '../../../contract/limits.ts';
-import { type CreateTaskRequest, terminalTaskStates } from '../../../contract/types.ts';
+import { leadLimitOf } from '../../../contract/limits.ts';
+import { type CreateTaskRequest, hasEnded } from '../../../contract/types.ts';
 import type { Buyer } from '../../../operations/buyer.ts';
 import type { FollowedTask } from '../../../operations/kinds/task.ts';
-import type { Order } from '../../../operations/run.ts';
+import type { Order } from '../../../operations/order.ts';
 import { close, toNoNewLeadsNote, toNothingFoundError, toSaveHint } from '../../messages/closing-line.ts';
 import { toTaskCommand } from '../../messages/hints.ts';
 import type { ReadOptions } from '../../options/task-options.ts';
-import { runAndShow, type Shown } from '../../run-and-show.ts';
+import { type Resumes, runAndShow, type Shown } from '../../run-and-show.ts';
 
 type TaskOrder =
   | Order<'task run', CreateTaskRequest>
@@ -21,11 +21,11 @@ export async function readAndReport(
   options: ReadOptions,
   buyer: Buyer,
   order: TaskOrder,
-  more: Partial<Shown> = {},
+  resumes?: Resumes,
 ): Promise<FollowedTask | undefined> {
   const request = order.kind === 'task run' ? (order.body as CreateTaskRequest) : undefined;
   const shown: Shown = {
-    limit: request && (request.limit ?? limits.entityLimit.default),
+    limit: request && leadLimitOf(request),
     printed: {
       shape: 'list',
       layout:
@@ -33,7 +33,7 @@ export async function readAndReport(
           ? taskLayout(options)
           : entityLayout(request.enrich_fields, request.entity_type),
     },
-    ...more,
+    resumes,
   };
   const reading = (await runAndShow(context, options, buyer, order as Order<'task run'>, shown)) as
     | FollowedTask
@@ -59,7 +59,7 @@ export function reportReading(
   const { position, readyCount, state, stopReason } = summary;
   const { append: _, ...route } = options;
   const again = toTaskCommand({ leadsSearchId, resumeBy: 'fetch', pts: 0, operationId: undefined }, route);
-  const isOver = terminalTaskStates.some((one) => one === state);
+  const isOver = hasEnded(state);
   const isPast = leads + excluded === 0 && readyCount > 0 && position >= readyCount;
   close(context, options, {
     leads,
@@ -67,7 +67,7 @@ export function reportReading(
     also: isPast ? `${readyCount} are ready, and position ${position} is past them` : undefined,
     state,
     stopReason,
-    limit: request && (request.limit ?? limits.entityLimit.default),
+    limit: request && leadLimitOf(request),
     ...(request && { isPaid: true, charged: leads + excluded > 0 ? 'yes' : 'no' }),
     ids: { ...reading, of: 'task', idempotencyKey: reading.bought },
     why: isOver && list ? toNoNewLeadsNote(leads, list) : undefined,

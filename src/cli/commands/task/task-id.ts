@@ -3,6 +3,7 @@ import type { Connection } from '../../../connection/connection.ts';
 import type { Context } from '../../../context.ts';
 import { limits } from '../../../contract/limits.ts';
 import { LeadpipeError } from '../../../errors.ts';
+import { serviceAt } from '../../../operations/buyer.ts';
 import { readOfTask } from '../../../operations/known-operations.ts';
 import { checkText } from '../../../requests/within-limits.ts';
 import { toId } from '../../options/option-builders.ts';
@@ -37,7 +38,7 @@ export async function throwExplained(
   const made = creation.intent;
   const profile = made.profile === null ? '' : ` (profile ${made.profile})`;
   if (made.origin !== origin) {
-    const [there, here] = [made.origin, origin].map((one) => (one === 'local' ? 'the local service' : one));
+    const [there, here] = [made.origin, origin].map(serviceAt);
     throw error.with({ hint: `This machine created it at ${there}${profile}, not at ${here}.` });
   }
   if (made.key_fingerprint === fingerprint(creation.operationId)) throw error;

@@ -1,6 +1,25 @@
+import { Argument } from 'commander';
 import { defaults } from '../../../config/defaults.ts';
-import type { SettingName, Settings, SettingValue } from '../../../config/settings.ts';
+import {
+  type SettingName,
+  type Settings,
+  type SettingValue,
+  settingNames,
+} from '../../../config/settings.ts';
+import { checkOneOf } from '../../../requests/within-limits.ts';
 import { type TimeLimits, timeLimits } from '../../../transport/time-limits.ts';
+
+export const settingArgument = new Argument(
+  '<setting>',
+  'such as base_url; `leadpipe config --help` lists them',
+)
+  .choices(settingNames)
+  .argParser(toSettingName);
+
+/** Throws UsageError. */
+export function toSettingName(given: string): SettingName {
+  return checkOneOf('setting', given, settingNames);
+}
 
 /** Pure: the default of a setting, in words if it varies; undefined if there is none. */
 export function defaultOf(name: SettingName): SettingValue | undefined {
