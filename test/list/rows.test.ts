@@ -809,7 +809,7 @@ describe('a limit on credits', () => {
       expect({ code, lines: stderr.split('\n').slice(0, 2) }).toEqual({
         code: 5,
         lines: [
-          'error: 10 of the limit of 60 credits are used, and the rest can cost 60; nothing was bought',
+          'error: the limit is 60 credits, 10 are used, and the rest can cost 60; nothing was bought',
           'To allow it: --max-credits 70, or buy what fits with --first 8.',
         ],
       });
