@@ -817,7 +817,9 @@ describe('a limit on credits', () => {
     expect(service.charged.size).toBe(1);
     expect((await leadpipe(['resume', operation, ...limit, '--first', '8'])).code).toBe(3);
     expect(paid()).toEqual(['p0', 'p1', 'p2', 'p3', 'p4', 'p5']);
-    expect(await leadpipe(['resume', operation, ...limit])).toMatchObject(ending(5, '60 of the limit of 60'));
+    expect(await leadpipe(['resume', operation, ...limit])).toMatchObject(
+      ending(5, 'the limit is 60 credits, 60 are used'),
+    );
   });
 
   it('holds at every row of standard input, and a higher one goes on', async () => {
