@@ -113,6 +113,7 @@ const partial: readonly Body[] = [
   ['[DONE] without done', both + sentinel, early],
   ['a count above what arrived', first + ends, 'counted 3 leads, but 2 arrived', 2],
   ['a gap', first + secondAs('4') + ends, 'batch 2 never arrived'],
+  ['a gap at the beginning', firstAs('2') + doneWith('"cum_count":2') + sentinel, 'batch 1 never arrived', 2],
   ['an error frame', first + upstream, 'upstream [31mfailed', 2],
   ['an error event', `${first}event: error\ndata: {"message":"no"}\n\n`, 'reported an error: no', 2],
   ['an error event of text', `${first}event: error\ndata: "no"\n\n`, 'reported an error: no', 2],

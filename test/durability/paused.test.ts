@@ -116,6 +116,24 @@ describe.runIf(process.platform === 'linux')('a run that wakes up without its lo
     expect(storedBy(machine)).toEqual(before);
   });
 
+  it('a search into a pipe: what arrives afterwards is not printed', async () => {
+    const [early = '', ...late] = searchFrames([['{"name":"A"}'], ['{"name":"X"}']]);
+    let stream: Socket | undefined;
+    const machine = await machineWith((socket) => {
+      stream = socket;
+      socket.write(streamStart(early));
+    });
+    const first = machine.start('search company any --limit 2');
+    const firstEnd = resultOf(first);
+    await until(() => stream !== undefined && JSON.stringify(storedBy(machine)).includes('\\"A'));
+    const wake = pause(machine, first);
+    stream?.end(Buffer.concat([chunk(late.join('')), Buffer.from(lastChunk)]));
+    wake();
+    const { stdout, ...end } = await firstEnd;
+    expect(end).toMatchObject(ending(75, 'another run took over'));
+    expect(stdout).not.toContain('X');
+  });
+
   it('a list: answers that have not come yet are the other’s, and are not waited for', async () => {
     const { gate, open } = createGate('who 1');
     const service = await startRowService({

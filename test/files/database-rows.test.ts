@@ -92,6 +92,22 @@ describe('a database that is made', () => {
     if (text.includes('name')) expect(namesIn(made)).toEqual([]);
   });
 
+  it('is refused where its database came into use meanwhile', async () => {
+    execute(path, 'CREATE TABLE leads (name)');
+    const from = join(temporaryFolder(), 'rows');
+    writeFileSync(from, rows);
+    const given = await opened(from);
+    const read = given.read.bind(given) as (...args: unknown[]) => never;
+    given.read = (...args: unknown[]) => {
+      // Another program begins to write.
+      writeFileSync(`${path}-wal`, 'changes');
+      return read(...args);
+    };
+    const to = await opened(join(temporaryFolder(), 'made.db'), 'ax+');
+    const old = { file: await opened(path), target: path, path: 'leads.db' };
+    await expect(writeDatabase(given, to, databases, old)).rejects.toMatchObject({ outcome: 'temporary' });
+  });
+
   it('stops between two rows when it is told to', async () => {
     const many = `["leads"]\n["name"]\n${'["Ada"]\n'.repeat(50_000)}`;
     await expect(written(many, undefined, AbortSignal.abort('interrupted'))).rejects.toMatchObject({

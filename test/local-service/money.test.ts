@@ -196,7 +196,9 @@ describe('requests that ended long ago', () => {
     const old = { 'idempotency-key': 'old-0' };
     service.clock.forward(29 * days);
     expect(await status()).toBe(200);
-    expect((await service.ask('search', {}, old)).status).toBe(409);
+    // A few are forgotten each time, in any order.
+    for (let index = 0; index < 8; index += 1)
+      expect((await service.ask('search', {}, { 'idempotency-key': `old-${index}` })).status).toBe(409);
     const before = await service.balance();
     service.clock.forward(2 * days);
     for (let index = 0; index < 10; index += 1) await service.json('deepSearch');

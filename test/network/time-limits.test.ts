@@ -31,6 +31,7 @@ const beating =
     const beat = setInterval(() => socket.write(bytes), 20);
     socket.on('close', () => clearInterval(beat));
   };
+const halfAnswer = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{';
 const batch = (index: number): Buffer =>
   chunk(frame(`{"object":"an_event_of_tomorrow","batch_index":${index}}`));
 
@@ -52,6 +53,18 @@ describe('each time limit', () => {
     const { error } = toFailure(
       await runInProcess(search, { env: { ...settings, ...pointedAt(server.url) } }),
     );
+    expect(error.message).toContain(says);
+  });
+
+  it.each<[name: string, answer: Answer, says: string, line?: string]>([
+    ['the head', () => {}, 'no answer for 0.3 s'],
+    ['a lead', beating(chunk(': comment\n\n')), 'no new leads for 0.3 s'],
+    ['more of it', (socket) => void socket.write(halfAnswer), 'no data for 0.3 s', 'contact email x'],
+  ])('--timeout is for %s, whatever the settings say', async (_, answer, says, line = 'search company x') => {
+    server = await startFaultServer(answer);
+    const longer = { 'timeout.headers': 600, 'timeout.idle': 600, 'timeout.event': 600 };
+    const env = { ...withSettings({ 'retry.attempts': 0, ...longer }), ...pointedAt(server.url) };
+    const { error } = toFailure(await runInProcess(`${line} --timeout 0.3 --json-errors`, { env }));
     expect(error.message).toContain(says);
   });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toTerminalLines, toTerminalText } from '../../src/output/clean.ts';
+import { toTerminalLines, toTerminalText, withoutControls } from '../../src/output/clean.ts';
 
 describe('text for a terminal', () => {
   it.each([
@@ -37,6 +37,12 @@ describe('text for a terminal', () => {
     ['می‌خواهم', 'می‌خواهم'],
     ['é e\u0301 漢字 한국어', 'é e\u0301 漢字 한국어'],
   ])('%j is shown as %j', (text, shown) => expect(toTerminalText(text)).toBe(shown));
+
+  it.each([
+    ['\u001b[31ma\u009bb\u007f\0\b', '[31mab'],
+    ['\u061ca\u200eb\u200f\u202ac\u202e\u2066d\u2069', 'abcd'],
+    ['two\r\nlines\tand 👩‍👩‍👧', 'two\r\nlines\tand 👩‍👩‍👧'],
+  ])('%j is %j in a file', (text, kept) => expect(withoutControls(text)).toBe(kept));
 
   it('has nothing left that a terminal obeys, and cleaning it again changes nothing', () => {
     fc.assert(

@@ -10,6 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -53,6 +54,25 @@ async function place(text: string, options?: SinkOptions): Promise<void> {
 }
 
 describe('a new file', () => {
+  it('is as private as the one that it will replace, from the start', async () => {
+    writeFileSync(file, 'old', { mode: 0o600 });
+    const handle = await open(file);
+    const handles = Object.getPrototypeOf(handle);
+    await handle.close();
+    const { chmod } = handles;
+    const modes: number[] = [];
+    handles.chmod = async function (mode: number): Promise<void> {
+      modes.push((await this.stat()).mode & 0o777);
+      await chmod.call(this, mode);
+    };
+    try {
+      await place('new');
+    } finally {
+      handles.chmod = chmod;
+    }
+    expect(modes).toEqual([0o600]);
+  });
+
   it.each([
     ['old', true],
     ['', false],

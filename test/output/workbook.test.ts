@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { chosenLayout } from '../../src/columns/columns.ts';
 import { entityLayout } from '../../src/columns/entity-layout.ts';
 import { toWorkbook, writeWorkbook } from '../../src/output/workbook.ts';
+import { columnName } from '../../src/output/workbook-xml.ts';
 import { temporaryFolder } from '../helpers/run.ts';
 import { written } from './gathering-sink.ts';
 
@@ -32,6 +33,16 @@ async function partsOf(rows: readonly string[]): Promise<Record<string, string>>
 }
 
 const sheet1 = 'xl/worksheets/sheet1.xml';
+
+it.each([
+  [0, 'A'],
+  [25, 'Z'],
+  [26, 'AA'],
+  [51, 'AZ'],
+  [52, 'BA'],
+  [701, 'ZZ'],
+  [702, 'AAA'],
+])('column %i of a sheet is %s', (index, name) => expect(columnName(index)).toBe(name));
 
 describe('a workbook', () => {
   it.each<[name: string, written: string, read: string | number | boolean | null, type: string]>([
