@@ -123,7 +123,7 @@ export async function liveWithOutputs(
     for (const order of world.all)
       if (order.isStored) await checkKept(world, order, [], service.purchases.length);
     for (const [name, { bytes, owners }] of world.parts)
-      if (bytes.length > 0 && [...owners].every(({ isStored, kind }) => isStored && kind !== 'fetch'))
+      if (hasRows(bytes) && [...owners].every(({ isStored, kind }) => isStored && kind !== 'fetch'))
         fail(`${name} is left at the end`);
   } catch (error) {
     const { message, stack } = error as Error;
@@ -546,6 +546,8 @@ function checkWhole({ service }: World, { order, result }: Ended, rows: readonly
     fail(`${name}: not all leads are there`);
 }
 
+const hasRows = (bytes: Buffer): boolean => tokensIn(bytes.toString('latin1')).length > 0;
+
 /** No run touches the temporary file of another, and runs that have ended leave none. */
 function checkParts(
   { folder, outputs, parts }: World,
@@ -575,14 +577,13 @@ function checkParts(
   for (const [name, part] of parts) {
     const isLeft = [...part.owners].every(({ hasEnded, isStored }) => hasEnded && isStored);
     // One that was made right before a kill, before anything was sent, has no rows, and stays until its operation is pruned.
-    if (isLeft && part.bytes.toString().trim() !== '')
+    if (isLeft && hasRows(part.bytes))
       fail(`${name} is left, and ${[...part.owners].map((one) => one.name).join(', ')} has ended`);
     // An interrupted run says where its rows are.
     const run = runs.find(({ order }) => part.owners.has(order) && part.owners.size === 1);
     const isStopped = run?.order.kind !== 'fetch' && [3, 130, 143].includes(run?.result.code ?? 0);
     const output = outputs.find((one) => isPartOf(name, one));
-    const hasRows = tokensIn(part.bytes.toString('latin1')).length > 0;
-    if (isStopped && hasRows && run?.output === output && !run?.result.stderr.includes(name))
+    if (isStopped && hasRows(part.bytes) && run?.output === output && !run?.result.stderr.includes(name))
       fail(`${name} is not named`);
   }
 }
