@@ -17,7 +17,7 @@ const properties = (count: number) =>
 const files: Readonly<Record<string, string | object>> = {
   'empty.txt': '  \n',
   'pages.txt': 'https://a.example/team\n',
-  'names.csv': 'kunde,rang\nAcme,x\n',
+  'names.csv': 'farbe,rang\nAcme,x\n',
   'bad.csv': 'name\n"unclosed\n',
   'arrays.json': '{"a":[{}],"b":[{}]}',
   'array.json': '[\n"Acme",\n"Beta"\n]\n',
@@ -67,7 +67,7 @@ const cases = String.raw`
   search company x --dedup-service-leads list*101 => 101 items | at most 100 are allowed
   search company x --dedup-custom-leads @many.txt => 1001 items: at most 1000 are allowed\n | --only-new and --list have no such limit
   search company x --dedup-custom-leads @nowhere.csv => can't read nowhere.csv
-  search company x --dedup-custom-leads @names.csv => has no column "name": its columns are kunde, rang
+  search company x --dedup-custom-leads @names.csv => has no column "name": its columns are farbe, rang
   search company x --dedup-custom-leads @bad.csv => line 2 of | has a cell that begins with a quote but
   search company x --dedup-custom-leads @arrays.json => has several arrays: a, b
   search company - --dedup-custom-leads @/dev/stdin <<< "Acme\nBeta\n" => standard input can be read only once, but the objective and --dedup-custom-leads
