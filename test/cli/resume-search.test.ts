@@ -194,6 +194,13 @@ describe('resume of a search', () => {
     expect(bodies()).toHaveLength(1);
   });
 
+  it('with a damaged journal is told of, also without its ID', async () => {
+    const path = join(at.state, 'operations', await cut('-o leads.jsonl'), 'journal.jsonl');
+    writeFileSync(path, readFileSync(path, 'utf8').replace('"command"', '"COMMAND"'));
+    expect(await at.leadpipe('resume')).toMatchObject(ending(78, path));
+    expect(bodies()).toHaveLength(1);
+  });
+
   it('prints the rest to standard output, in the form that is asked for, and all of it into a file that -o names', async () => {
     script.cuts = 3;
     const operation = await cut('--limit 9 -f jsonl');
