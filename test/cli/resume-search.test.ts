@@ -4,8 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { at, bodies, first, leadsOfCut, lines, rest, script } from '../helpers/cut-searches.ts';
 import { ending } from '../helpers/ending.ts';
 import type { FakeOptions } from '../helpers/fake-context.ts';
-import { searchFrames, startSearchServer } from '../helpers/fault-server.ts';
-import { createMachine } from '../helpers/machine.ts';
+import {
+  notFound,
+  searchFrames,
+  startSearchServer,
+  streamStart,
+  wholeStream,
+} from '../helpers/fault-server.ts';
+import { createMachine, machineWith } from '../helpers/machine.ts';
 
 /** A search that was cut: `resume`, or the same command with the same -o, buys only the rest, and it stays one operation. */
 
@@ -192,6 +198,17 @@ describe('resume of a search', () => {
     writeFileSync(path, readFileSync(path, 'utf8').replace('"B"', '"X"'));
     expect(await resume(operation)).toMatchObject(ending(78, `line 2 of ${path} is damaged`));
     expect(bodies()).toHaveLength(1);
+  });
+
+  it('prints the rest alone, however many leads were printed before', async () => {
+    const many = Array.from({ length: 150 }, (_, nth) => `{"name":"Lead ${nth}"}`);
+    const [cutOff = ''] = searchFrames([many]);
+    const answers = [streamStart(cutOff), wholeStream(searchFrames([rest]))];
+    const there = await machineWith((socket, { method }) => {
+      socket.end(method === 'GET' ? notFound : (answers.shift() ?? ''));
+    });
+    expect((await there.leadpipe('search company x --limit 200')).stdout).toBe(lines(...many));
+    expect((await there.leadpipe('resume')).stdout).toBe(lines(...rest));
   });
 
   it('with a damaged journal is told of, also without its ID', async () => {
