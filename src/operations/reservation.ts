@@ -6,7 +6,7 @@ import type { Reader } from './journal/operation-index.ts';
 import type { PaidKind } from './kinds/kinds.ts';
 import { type Cost, creditsOf, exact, missingPrice, nothing, times } from './prices.ts';
 import type { Spending } from './spending.ts';
-import { countOf, plural } from './wording.ts';
+import { countOf } from './wording.ts';
 
 /** Timeout for the balance if nothing depends on it, in milliseconds. */
 const timeoutMs = 3000;
@@ -185,7 +185,7 @@ export function toOverLimit(
   const words =
     used === 0
       ? `${what} can cost ${countOf(worst, 'credit')}, but ${room}${by}`
-      : `${used} of the limit of ${countOf(limit, 'credit')}${by} ${plural(used, 'is', 'are')} used, and the rest can cost ${exact(worst - used)}`;
+      : `the limit is ${countOf(limit, 'credit')}${by}, ${areOf(used)} used, and the rest can cost ${exact(worst - used)}`;
   const needs = exact(spent + reserved + worst);
   return refused(`${words}${end}`, 'over_limit', { is: 'over_limit', worst, left, needs, setting, first });
 }

@@ -196,7 +196,7 @@ describe('auth login', () => {
     expect(exit).toBe(code);
     // What the terminal itself broke is one word, the path.
     expect((await screenOf(transcript, 80)).text).not.toMatch(/^↪.* /m);
-    if (code === 130) expect(transcript).toMatch(/\] \S*\r\n[^\n]*nothing was changed\.?\r\n$/i);
+    if (code === 130) expect(transcript).toMatch(/\] \S*\r\n[^\n]*nothing was done\.?\r\n$/i);
     expect(() => filesOf(at)).toThrow('ENOENT');
   });
 });

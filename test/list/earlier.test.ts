@@ -241,7 +241,7 @@ it('a list into a pipe is bought again, and names the operation that could be re
   expect(await leadpipe(args)).toMatchObject(
     ending(
       0,
-      /^You started a list from this file at \S+ \S+ and did not finish it: contact email list\.txt, \d answers?\. This run buys everything again, at an unknown price\. To finish that one instead: leadpipe resume op_/m,
+      /^You started a list from this file at \S+ \S+ and did not finish it: contact email list\.txt, \d rows? done\. This run buys everything again, at an unknown price\. To finish that one instead: leadpipe resume op_/m,
     ),
   );
 });

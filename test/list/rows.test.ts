@@ -809,7 +809,7 @@ describe('a limit on credits', () => {
       expect({ code, lines: stderr.split('\n').slice(0, 2) }).toEqual({
         code: 5,
         lines: [
-          'error: 10 of the limit of 60 credits are used, and the rest can cost 60; nothing was bought',
+          'error: the limit is 60 credits, 10 are used, and the rest can cost 60; nothing was bought',
           'To allow it: --max-credits 70, or buy what fits with --first 8.',
         ],
       });
@@ -817,7 +817,9 @@ describe('a limit on credits', () => {
     expect(service.charged.size).toBe(1);
     expect((await leadpipe(['resume', operation, ...limit, '--first', '8'])).code).toBe(3);
     expect(paid()).toEqual(['p0', 'p1', 'p2', 'p3', 'p4', 'p5']);
-    expect(await leadpipe(['resume', operation, ...limit])).toMatchObject(ending(5, '60 of the limit of 60'));
+    expect(await leadpipe(['resume', operation, ...limit])).toMatchObject(
+      ending(5, 'the limit is 60 credits, 60 are used'),
+    );
   });
 
   it('holds at every row of standard input, and a higher one goes on', async () => {

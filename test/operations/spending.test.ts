@@ -196,7 +196,7 @@ describe('the worst case of a run', () => {
 
   it('is refused beforehand for a list with what its rows have cost, and only the rest of it needs a balance', async () => {
     const list = (limit: number): Costs => rows({ credits: 5 }, 2, 3, 0, limit);
-    const whole = over('10 of the limit of 20 credits are used, and the rest can cost 15');
+    const whole = over('the limit is 20 credits, 10 are used, and the rest can cost 15');
     expect(await refusalOf(list(20), 20, 50)).toEqual(whole);
     expect(await refusalOf(list(25), 25, 15)).toBeUndefined();
     expect(await refusalOf(list(25), 25, 14)).toEqual(
