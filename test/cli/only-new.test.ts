@@ -467,6 +467,25 @@ describe('a task', () => {
   });
 });
 
+it('a task that is resumed has the positions of the service, far behind what was left out too', async () => {
+  await serve(['{"name":"lead 3"}']);
+  await listed();
+  let isAway = true;
+  const refused = errorAnswer('401 Unauthorized', 'authentication_error', 'no');
+  const tasks = await serveTask({
+    steps: [['done', 130]],
+    entities: Array.from({ length: 130 }, (_, nth) => `{"name":"lead ${nth}"}`),
+    fault: (operation, nth) => (operation === 'fetch' && nth > 1 && isAway ? refused : undefined),
+  });
+  const line = 'task run company x --only-new --num 60 --positions -o leads.jsonl';
+  expect((await at.leadpipe(line)).code).toBe(4);
+  isAway = false;
+  expect((await at.leadpipe(line)).code).toBe(0);
+  const rows = at.read('leads.jsonl').trim().split('\n');
+  for (const { name, position } of rows.map((row) => JSON.parse(row))) expect(name).toBe(`lead ${position}`);
+  expect([rows.length, tasks.count('create')]).toEqual([129, 1]);
+});
+
 describe('a search that is resumed', () => {
   it('is what the next run reminds of after a kill -9, and gets what was not printed', async () => {
     let isSlow = true;
