@@ -156,9 +156,10 @@ describe('resume of a search', () => {
     expect((await search('--only-new')).code).toBe(0);
     Object.assign(script, { cuts: 1, last: rest });
     const operation = await cut('--only-new -o leads.jsonl');
-    expect((await resume(operation)).code).toBe(0);
+    expect((await resume(operation, '--summary s.json')).code).toBe(0);
     expect(at.read('leads.jsonl')).toBe(lines(...first.slice(1), ...rest));
     expect((await at.history()).at(-1)).toMatchObject({ leads: 2, excluded: 1 });
+    expect(JSON.parse(at.read('s.json'))).toMatchObject({ leads: 2 });
   });
 
   it('replaces what an earlier search has left in the file', async () => {
