@@ -215,6 +215,12 @@ describe('what was refused is no purchase of the totals; anything else is, wheth
     expect(await there.history()).toMatchObject([{ charged }]);
     expect(await there.history('totals')).toMatchObject(charged === 'no' ? [] : [{ purchases: 1 }]);
   });
+
+  it('an answer without a result is told as one that may be charged', async () => {
+    const there = await machineWith(jsonAnswer(none));
+    expect(await there.leadpipe('research a')).toMatchObject(ending(7, 'charged: maybe'));
+    expect(await there.history()).toMatchObject([{ found: 0, not_found: 1 }]);
+  });
 });
 
 it('a search that found nothing has cost nothing', async () => {

@@ -1,6 +1,15 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
@@ -16,10 +25,11 @@ import {
   startFaultServer,
   startSearchServer,
   streamStart,
+  wholeStream,
 } from '../helpers/fault-server.ts';
 import { ledgerKey, startLedgerService } from '../helpers/ledger.ts';
 import { createMachine, type Machine } from '../helpers/machine.ts';
-import { pointedAt } from '../helpers/run.ts';
+import { pointedAt, until } from '../helpers/run.ts';
 import { keepingIn } from '../helpers/stored.ts';
 import { startTaskServer, type TaskServer, taskId } from '../helpers/task-server.ts';
 
@@ -200,6 +210,25 @@ describe('a daily job', () => {
     ]);
     const shown = await at.leadpipe(`history show ${records[1]?.operation_id}`);
     expect(names(shown.stdout)).toEqual(['5', '6', '7']);
+  });
+
+  it('known leads are counted in every batch that brings some', async () => {
+    let isFirst = true;
+    server = await startFaultServer(async (socket, { method }) => {
+      if (method === 'GET') return void socket.end(errorAnswer('404 X', 'not_found', 'no'));
+      if (isFirst) return void socket.end(wholeStream(searchFrames([leadsOf(0, 2)])));
+      const [first = '', ...others] = searchFrames([leadsOf(0, 2), leadsOf(1, 3)]);
+      socket.write(streamStart(first));
+      // The next batch comes when this one is stored.
+      const stored = (id: string): string => join(at.state, 'operations', id, 'received.jsonl');
+      const isStored = (id: string): boolean => existsSync(stored(id)) && statSync(stored(id)).size > 0;
+      await until(() => readdirSync(join(at.state, 'operations')).filter(isStored).length === 2);
+      socket.end(Buffer.concat([chunk(others.join('')), Buffer.from(lastChunk)]));
+    });
+    pointAt(server);
+    await onlyNew();
+    isFirst = false;
+    expect((await onlyNew('-f jsonl')).stderr).toContain('3 left out (delivered before)');
   });
 
   it('keeps the limits of the service after 110 searches with 2200 leads: the newest of both are sent', async () => {
@@ -412,7 +441,8 @@ describe('a task', () => {
   });
 
   it('that was interrupted is resumed by the same command, although the list has grown', async () => {
-    await serve(['{"name":"lead 3"}'], ['{"name":"lead 3"}', '{"name":"lead 30"}']);
+    // One of the last page before it is interrupted, and one of the rest.
+    await serve(['{"name":"lead 13"}'], ['{"name":"lead 13"}', '{"name":"lead 30"}']);
     await listed();
     let isAway = true;
     const refused = errorAnswer('401 Unauthorized', 'authentication_error', 'no');
@@ -432,9 +462,28 @@ describe('a task', () => {
     expect(await at.leadpipe(`${task} -o leads.jsonl`)).toMatchObject(
       ending(0, 'You are not charged again', whole),
     );
-    expect(names(at.read('leads.jsonl'))).toEqual(without(3, 30).map(String));
+    expect(names(at.read('leads.jsonl'))).toEqual(without(13, 30).map(String));
     expect(tasks.count('create')).toBe(1);
   });
+});
+
+it('a task that is resumed has the positions of the service, far behind what was left out too', async () => {
+  await serve(['{"name":"lead 3"}']);
+  await listed();
+  let isAway = true;
+  const refused = errorAnswer('401 Unauthorized', 'authentication_error', 'no');
+  const tasks = await serveTask({
+    steps: [['done', 130]],
+    entities: Array.from({ length: 130 }, (_, nth) => `{"name":"lead ${nth}"}`),
+    fault: (operation, nth) => (operation === 'fetch' && nth > 1 && isAway ? refused : undefined),
+  });
+  const line = 'task run company x --only-new --num 60 --positions -o leads.jsonl';
+  expect((await at.leadpipe(line)).code).toBe(4);
+  isAway = false;
+  expect((await at.leadpipe(line)).code).toBe(0);
+  const rows = at.read('leads.jsonl').trim().split('\n');
+  for (const { name, position } of rows.map((row) => JSON.parse(row))) expect(name).toBe(`lead ${position}`);
+  expect([rows.length, tasks.count('create')]).toEqual([129, 1]);
 });
 
 describe('a search that is resumed', () => {

@@ -4,8 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { at, bodies, first, leadsOfCut, lines, rest, script } from '../helpers/cut-searches.ts';
 import { ending } from '../helpers/ending.ts';
 import type { FakeOptions } from '../helpers/fake-context.ts';
-import { searchFrames, startSearchServer } from '../helpers/fault-server.ts';
-import { createMachine } from '../helpers/machine.ts';
+import {
+  notFound,
+  searchFrames,
+  startSearchServer,
+  streamStart,
+  wholeStream,
+} from '../helpers/fault-server.ts';
+import { createMachine, machineWith } from '../helpers/machine.ts';
 
 /** A search that was cut: `resume`, or the same command with the same -o, buys only the rest, and it stays one operation. */
 
@@ -150,9 +156,10 @@ describe('resume of a search', () => {
     expect((await search('--only-new')).code).toBe(0);
     Object.assign(script, { cuts: 1, last: rest });
     const operation = await cut('--only-new -o leads.jsonl');
-    expect((await resume(operation)).code).toBe(0);
+    expect((await resume(operation, '--summary s.json')).code).toBe(0);
     expect(at.read('leads.jsonl')).toBe(lines(...first.slice(1), ...rest));
     expect((await at.history()).at(-1)).toMatchObject({ leads: 2, excluded: 1 });
+    expect(JSON.parse(at.read('s.json'))).toMatchObject({ leads: 2 });
   });
 
   it('replaces what an earlier search has left in the file', async () => {
@@ -191,6 +198,24 @@ describe('resume of a search', () => {
     const path = storedLeads(operation);
     writeFileSync(path, readFileSync(path, 'utf8').replace('"B"', '"X"'));
     expect(await resume(operation)).toMatchObject(ending(78, `line 2 of ${path} is damaged`));
+    expect(bodies()).toHaveLength(1);
+  });
+
+  it('prints the rest alone, however many leads were printed before', async () => {
+    const many = Array.from({ length: 150 }, (_, nth) => `{"name":"Lead ${nth}"}`);
+    const [cutOff = ''] = searchFrames([many]);
+    const answers = [streamStart(cutOff), wholeStream(searchFrames([rest]))];
+    const there = await machineWith((socket, { method }) => {
+      socket.end(method === 'GET' ? notFound : (answers.shift() ?? ''));
+    });
+    expect((await there.leadpipe('search company x --limit 200')).stdout).toBe(lines(...many));
+    expect((await there.leadpipe('resume')).stdout).toBe(lines(...rest));
+  });
+
+  it('with a damaged journal is told of, also without its ID', async () => {
+    const path = join(at.state, 'operations', await cut('-o leads.jsonl'), 'journal.jsonl');
+    writeFileSync(path, readFileSync(path, 'utf8').replace('"command"', '"COMMAND"'));
+    expect(await at.leadpipe('resume')).toMatchObject(ending(78, path));
     expect(bodies()).toHaveLength(1);
   });
 

@@ -3,6 +3,7 @@ import { machineClock } from '../helpers/clock.ts';
 import { ending, failing } from '../helpers/ending.ts';
 import { errorAnswer, wholeAnswer } from '../helpers/fault-server.ts';
 import { pointedAt } from '../helpers/run.ts';
+import { toFailure } from '../helpers/settings.ts';
 import {
   type Fault,
   type Operation,
@@ -198,6 +199,20 @@ describe('task run', () => {
     expect(await task.history()).toMatchObject([{ charged, leads: ready }]);
     expect(task.read('leads.jsonl')).toBe(ready > 0 ? rowsTo(ready) : 'of yesterday');
     expect(task.files()).toEqual(['leads.jsonl']);
+  });
+
+  it.each([
+    ['its run', `${taskRun} --wait-timeout 1`, ['running', 20], { charged: 'maybe', retryable: false }],
+    [
+      'a run that waits for it',
+      `task wait ${taskId} --wait-timeout 1`,
+      ['running', 20],
+      { charged: 'no', retryable: true },
+    ],
+    ['a run that waits for one that fails', `task wait ${taskId}`, ['error', 3], { charged: 'no' }],
+  ] as const)('is charged to the run that bought it: %s', async (_, line, step, told) => {
+    const task = await startTaskServer({ steps: [step] });
+    expect(toFailure(await task.leadpipe(`${line} -q --json-errors`)).error).toMatchObject(told);
   });
 
   it('gives up after --wait-timeout with 75, the ID, and the command that resumes it', async () => {

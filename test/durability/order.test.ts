@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { rowsOf } from '../helpers/databases.ts';
 import { chunk, lastChunk, searchFrames, streamStart, wholeStream } from '../helpers/fault-server.ts';
 import { createMachine, type Machine, machineWith, withoutLetters } from '../helpers/machine.ts';
 import { resultOf, temporaryFolder, until } from '../helpers/run.ts';
@@ -250,6 +251,23 @@ it('a search whose last entry the disk did not confirm is resumed, and nothing m
   expect(machine.requests).toHaveLength(2);
   expect(machine.read('a.jsonl')).toBe('{"name":"B"}\n');
   expect((await machine.history()).at(-1)).toMatchObject({ state: 'complete', leads: 1, excluded: 1 });
+});
+
+it('rows that are in a database are not added again when that was not confirmed, though others were added since', async () => {
+  const machineOf = () =>
+    machineWith(
+      (socket) => void socket.end(wholeStream(searchFrames([['{"name":"A"}']], 'no_data_timeout'))),
+    );
+  const report = join(temporaryFolder(), 'report');
+  const args = 'search company any --limit 9 --append -o a.db'.split(' ');
+  await runWith({ mode: 'count', on: 'journal.jsonl', report }, await machineOf(), args);
+  const { syncs } = JSON.parse(readFileSync(report, 'utf8'));
+  const machine = await machineOf();
+  await runWith({ mode: 'sync', at: syncs, on: 'journal.jsonl' }, machine, args);
+  const elsewhere = { LEADPIPE_STATE_DIR: temporaryFolder() };
+  expect(await machine.run('search company other --append -o a.db', elsewhere)).toMatchObject({ code: 0 });
+  expect(await machine.run(args)).toMatchObject({ code: 0 });
+  expect([rowsOf(machine.pathOf('a.db'), 'leads').length, machine.requests.length]).toEqual([2, 2]);
 });
 
 it('the name of a setting is on the disk when it is said to be set', async () => {

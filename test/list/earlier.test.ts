@@ -72,6 +72,12 @@ describe('resume of a list', () => {
     expect(result.code).toBe(78);
   });
 
+  it('is not of one from standard input, unless that is named', async () => {
+    const piped = ['contact', 'email', '--input', '-', '-o', 'piped.jsonl', ...one];
+    await stopped(piped, 3, 'SIGINT', lines(people(30, 40)));
+    expect(await leadpipe(['resume'])).toMatchObject(ending(0, 'There is nothing to resume'));
+  });
+
   it('of rows that are gone, or came from standard input, says so and buys nothing', async () => {
     write('list.txt', lines(people(0, 10)));
     await stopped(['contact', 'email', '--input', 'list.txt', '-o', 'out.jsonl', ...one], 3, 'SIGINT');

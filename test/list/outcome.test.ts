@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { ending } from '../helpers/ending.ts';
 import { historyOf, runInProcess } from '../helpers/fake-context.ts';
 import { type FaultServer, jsonAnswer, startFaultServer, wholeAnswer } from '../helpers/fault-server.ts';
 import { needs } from '../helpers/parts.ts';
@@ -109,6 +110,13 @@ describe('every column of a row is in the output', () => {
 });
 
 describe('rows without a result', () => {
+  it('leave a file with answers as it was, if they are all', async () => {
+    writeFileSync(file('out.jsonl'), 'of yesterday\n');
+    const { code, stderr } = await withRows('research', ['nothing'], '-o', file('out.jsonl'));
+    expect({ code, stderr }).toMatchObject(ending(3, 'the file was left as it was'));
+    expect(read('out.jsonl')).toBe('of yesterday\n');
+  });
+
   it.each([
     ['research', ['x', 'nothing', 'y'], '2 answers, 1 without a result'],
     ['enrich', [{ entity_context: 'x' }, { entity_context: 'nothing' }], '1 answer, 1 without a result'],

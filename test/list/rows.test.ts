@@ -904,6 +904,20 @@ describe('rows that are added to a file', () => {
   };
   const found = (name: string): string => `${name},${name.toLowerCase()}@example.com,,`;
 
+  it('are added with those that can never be sent', async () => {
+    await serve({});
+    write('list.jsonl', '{"objective":"Ada"}\n{"objective":""}\n');
+    write('out.jsonl', '{"old":1}\n');
+    const args = ['--input', 'list.jsonl', '-o', 'out.jsonl', '--append'];
+    expect(await contacts(...args)).toMatchObject(ending(3, 'correct line 2'));
+    expect(recordsIn(read('out.jsonl'))).toHaveLength(3);
+    // What is corrected later comes too late for that file.
+    write('list.jsonl', '{"objective":"Ada"}\n{"objective":"Bo"}\n');
+    expect(await contacts(...args)).toMatchObject(ending(3, 'nothing was added to', '-o <file>'));
+    expect(recordsIn(read('out.jsonl'))).toHaveLength(3);
+    expect(paid()).toEqual(['Ada', 'Bo']);
+  });
+
   it('are added once, in order, when none is missing', async () => {
     write('out.csv', `objective,email,email_reference,email_error\r\n${found('Old')}\r\n`);
     await serve({ refused });

@@ -202,6 +202,18 @@ describe('a purchase without a result', () => {
   });
 });
 
+it('a search that brings known leads again shows as many of the others as were asked for', async () => {
+  const batches = [['{"name":"A"}'], ['{"name":"A"}', '{"name":"B"}', '{"name":"C"}']];
+  const { env } = await serving((socket, { method }) => {
+    socket.end(method === 'GET' ? notFound : wholeStream(searchFrames([batches.shift() ?? []])));
+  });
+  const { ask } = await startAgent({ env });
+  const asked = { ...fintech, limit: 3, show: 1, only_new: true };
+  await ask('search', asked);
+  const second = await ask('search', { ...asked, again: true });
+  expect(second).toMatchObject({ leads: [{ name: 'B' }], count: 2, next: 1, not_new: 1 });
+});
+
 describe('a file that appears while an agent writes one of this name', () => {
   it.each(['leads.csv', 'leads.xlsx'])('%s stays as it is', async (output) => {
     const files = temporaryFolder();
