@@ -162,6 +162,13 @@ describe('resume of a search', () => {
     expect(JSON.parse(at.read('s.json'))).toMatchObject({ leads: 2 });
   });
 
+  it('that is cut again tells all leads in its summary', async () => {
+    script.cuts = 2;
+    const operation = await cut('-o leads.jsonl');
+    expect((await resume(operation, '--summary s.json')).code).toBe(3);
+    expect(JSON.parse(at.read('s.json'))).toMatchObject({ state: 'partial', leads: 4 });
+  });
+
   it('replaces what an earlier search has left in the file', async () => {
     script.cuts = 0;
     expect((await at.leadpipe('search company y -o leads.jsonl')).code).toBe(0);

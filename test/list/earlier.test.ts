@@ -72,6 +72,14 @@ describe('resume of a list', () => {
     expect(result.code).toBe(78);
   });
 
+  it('is of its shard alone', async () => {
+    write('list.txt', lines(people(0, 10)));
+    const args = ['contact', 'email', '--input', 'list.txt', '--shard', '0/2', '-o', 'out.csv', ...one];
+    await stopped(args, 2, 'SIGINT');
+    expect((await leadpipe(['resume'])).code).toBe(0);
+    expect(paid()).toHaveLength(5);
+  });
+
   it('is not of one from standard input, unless that is named', async () => {
     const piped = ['contact', 'email', '--input', '-', '-o', 'piped.jsonl', ...one];
     await stopped(piped, 3, 'SIGINT', lines(people(30, 40)));

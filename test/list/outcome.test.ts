@@ -124,7 +124,9 @@ describe('rows without a result', () => {
   ])('of %s are partial, and bought again only by the next run', async (command, rows, came) => {
     const fields = command === 'enrich' ? ['--field', 'city'] : [];
     const args = ['-o', file('out.jsonl'), '--errors', file('failed.csv'), ...fields];
+    args.push('--summary', file('s.json'));
     const { code, stderr } = await withRows(command, rows, ...args);
+    expect(JSON.parse(read('s.json'))).toMatchObject({ rows: rows.length, rows_failed: 1 });
     expect({ code, stderr }).toEqual({
       code: 3,
       stderr: expect.stringContaining(`${file('out.jsonl')}: ${came} · failed rows in ${file('failed.csv')}`),
