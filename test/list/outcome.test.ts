@@ -226,6 +226,12 @@ describe('a row that can not be sent', () => {
   });
 });
 
+it('items of all targets are counted together', async () => {
+  items = '[{"id":1},{"id":2}]';
+  const { stderr } = await withRows('extract x_followers', ['q1', 'q2'], '-o', file('out.jsonl'));
+  expect(stderr).toContain('4 items of 2 targets');
+});
+
 it('items have the type and the target of their row in front, and their own beside', async () => {
   items = '[{"id":12345678901234567890,"type":"clash","item_type":1,"target":"q1"},{"id":2}]';
   const [first, second] = (await withRows('extract x_followers', ['ada'])).stdout.split('\n');
