@@ -8,6 +8,7 @@ it.each([
   [{ done: 5, failed: 2 }, 20, 2, 120, '[#####---------------] 5 of 20, 2 failed, 2.5/s, 6 s left'],
   [{ done: 30 }, 20, 1, 120, '[####################] 30 of 30, 30/s, 0 s left'],
   [{ done: 0 }, 20, 5, 120, '[--------------------] 0 of 20, 0.0/s'],
+  [{ done: 5 }, 480, 2, 120, '[--------------------] 5 of 480, 2.5/s, 3 min 10 s left'],
   // The time left is not cut.
   [{ done: 5 }, 20, 2, 50, '5 of 20, 2.5/s, 6 s left'],
 ])('%j of %j after %d s, in %d columns', (counts, total, seconds, columns, expected) => {
