@@ -217,6 +217,12 @@ describe('what was refused is no purchase of the totals; anything else is, wheth
   });
 });
 
+it('a search that found nothing has cost nothing', async () => {
+  const there = await machineWith(wholeStream(searchFrames([])));
+  await there.leadpipe('search company x');
+  expect(await there.history()).toMatchObject([{ state: 'complete', charged: 'no', credits_at_most: 0 }]);
+});
+
 describe('"You already bought this"', () => {
   it.each([
     ['of leads', 'search company x', 'x', true],

@@ -159,12 +159,14 @@ describe.each(paid)('$name', ({ name, line, answer, leads, asked }) => {
     const says = "Only the cost is stored on this machine: the result can't be shown again or resumed.";
     expect(result).toMatchObject(ending(0, says));
     expect(result.stderr).not.toContain('operation op_');
-    // Only what it can have cost stays, for the limit of the day.
+    // Only what it can have cost stays, for the limit of the day, and when the missing price was mentioned.
     const files = readdirSync(at.state, { recursive: true, withFileTypes: true });
     const stored = files.filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name));
-    // `price-said` is the time at which a missing price was mentioned.
-    const names = stored.map((path) => basename(path)).sort();
-    expect(names).toEqual(['journal.jsonl', 'operations.jsonl', 'price-said']);
+    expect(stored.map((path) => basename(path)).sort()).toEqual([
+      'journal.jsonl',
+      'operations.jsonl',
+      'price-said',
+    ]);
     const texts = stored.map((path) => readFileSync(path, 'utf8')).join('');
     expect(texts).toContain('"unrecorded":true');
     expect(texts).not.toMatch(/"body"|idempotency_key|test-1|req_test|key_fingerprint":"\w|test-key/);

@@ -145,6 +145,25 @@ describe('resume of a search', () => {
     expect(at.read('leads.jsonl')).toBe(lines(...all));
   });
 
+  it('of --only-new counts what was left out before it was cut', async () => {
+    Object.assign(script, { cuts: 0, last: first.slice(0, 1) });
+    expect((await search('--only-new')).code).toBe(0);
+    Object.assign(script, { cuts: 1, last: rest });
+    const operation = await cut('--only-new -o leads.jsonl');
+    expect((await resume(operation)).code).toBe(0);
+    expect(at.read('leads.jsonl')).toBe(lines(...first.slice(1), ...rest));
+    expect((await at.history()).at(-1)).toMatchObject({ leads: 2, excluded: 1 });
+  });
+
+  it('replaces what an earlier search has left in the file', async () => {
+    script.cuts = 0;
+    expect((await at.leadpipe('search company y -o leads.jsonl')).code).toBe(0);
+    script.cuts = 1;
+    const operation = await cut('-o leads.jsonl');
+    expect((await resume(operation)).code).toBe(0);
+    expect(at.read('leads.jsonl')).toBe(lines(...first, ...rest));
+  });
+
   it('refuses with 2 where a later search has written the file again, and names what to do', async () => {
     const operation = await cut('-o leads.jsonl');
     expect((await at.leadpipe('search company y -o leads.jsonl')).code).toBe(0);

@@ -229,18 +229,27 @@ it('what a purchase without a record can cost is on the disk before it is sent',
 });
 
 it('a search whose last entry the disk did not confirm is resumed, and nothing more is bought', async () => {
-  // It found less than its limit.
-  const frames = searchFrames([['{"name":"A"}']], 'no_data_timeout');
-  const machineOf = () => machineWith((socket) => void socket.end(wholeStream(frames)));
+  const machineOf = async () => {
+    const batches = [['{"name":"A"}'], ['{"name":"B"}']];
+    let nth = 1;
+    // It found less than its limit, and a lead of the earlier one.
+    const machine = await machineWith(
+      (socket) => void socket.end(wholeStream(searchFrames(batches.slice(0, nth++), 'no_data_timeout'))),
+    );
+    await machine.run('search company any --only-new');
+    return machine;
+  };
   const report = join(temporaryFolder(), 'report');
-  const args = ['search', 'company', 'any', '--limit', '9', '-o', 'a.jsonl'];
+  const args = 'search company any --only-new --limit 9 -o a.jsonl'.split(' ');
   await runWith({ mode: 'count', on: 'journal.jsonl', report }, await machineOf(), args);
   const { syncs } = JSON.parse(readFileSync(report, 'utf8'));
   const machine = await machineOf();
   const failed = await runWith({ mode: 'sync', at: syncs, on: 'journal.jsonl' }, machine, args);
   expect(failed.stderr).toContain('is not recorded');
   expect(await machine.run(args)).toMatchObject({ code: 0 });
-  expect(machine.requests).toHaveLength(1);
+  expect(machine.requests).toHaveLength(2);
+  expect(machine.read('a.jsonl')).toBe('{"name":"B"}\n');
+  expect((await machine.history()).at(-1)).toMatchObject({ state: 'complete', leads: 1, excluded: 1 });
 });
 
 it('the name of a setting is on the disk when it is said to be set', async () => {

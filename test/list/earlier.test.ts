@@ -200,6 +200,21 @@ it.each([
   },
 );
 
+it('two lists of different files into one run at once, and the last one stands', async () => {
+  const { gate, open } = createGate('p00');
+  await serve({ gate });
+  write('a.txt', lines(people(0, 3)));
+  write('b.txt', lines(people(50, 52)));
+  const list = (input: string) => ['contact', 'email', '--input', input, '-o', 'out.csv', ...one];
+  const first = resultOf(start(list('a.txt'), { env, cwd }));
+  await expect.poll(() => service.requests()).toBe(1);
+  expect(await leadpipe(list('b.txt'))).toMatchObject({ code: 0 });
+  expect(read('out.csv')).toBe(csvOf(people(50, 52)));
+  open();
+  expect((await first).code).toBe(0);
+  expect(read('out.csv')).toBe(csvOf(people(0, 3)));
+});
+
 it('two lists of one name with outputs of their own run at once', async () => {
   const { gate, open } = createGate('p00');
   await serve({ gate });

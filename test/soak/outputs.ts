@@ -123,7 +123,7 @@ export async function liveWithOutputs(
     for (const order of world.all)
       if (order.isStored) await checkKept(world, order, [], service.purchases.length);
     for (const [name, { bytes, owners }] of world.parts)
-      if (bytes.length > 0 && [...owners].every(({ isStored, kind }) => isStored && kind !== 'fetch'))
+      if (hasRows(bytes) && [...owners].every(({ isStored, kind }) => isStored && kind !== 'fetch'))
         fail(`${name} is left at the end`);
   } catch (error) {
     const { message, stack } = error as Error;
@@ -487,10 +487,15 @@ function checkFile(world: World, output: string, after: readonly string[], runs:
     return left.some((run) => {
       if (!mayPlace(run)) return false;
       const own = after.filter((row) => isRowOf(row, run.order.name));
-      return explains(
-        run.isAppended ? [...content, ...own] : own,
-        left.filter((one) => one !== run),
-      );
+      // If another run replaces the file right before an addition is renamed over it, the last one stands.
+      const possible = run.isAppended
+        ? [
+            [...content, ...own],
+            [...before, ...own],
+          ]
+        : [own];
+      const others = left.filter((one) => one !== run);
+      return possible.some((rows) => explains(rows, others));
     });
   };
   if (!explains(before, runs)) {
@@ -541,6 +546,8 @@ function checkWhole({ service }: World, { order, result }: Ended, rows: readonly
     fail(`${name}: not all leads are there`);
 }
 
+const hasRows = (bytes: Buffer): boolean => tokensIn(bytes.toString('latin1')).length > 0;
+
 /** No run touches the temporary file of another, and runs that have ended leave none. */
 function checkParts(
   { folder, outputs, parts }: World,
@@ -569,15 +576,14 @@ function checkParts(
   }
   for (const [name, part] of parts) {
     const isLeft = [...part.owners].every(({ hasEnded, isStored }) => hasEnded && isStored);
-    // One that was made right before a kill, before anything was sent, is empty, and stays until its operation is pruned.
-    if (isLeft && part.bytes.length > 0)
+    // One that was made right before a kill, before anything was sent, has no rows, and stays until its operation is pruned.
+    if (isLeft && hasRows(part.bytes))
       fail(`${name} is left, and ${[...part.owners].map((one) => one.name).join(', ')} has ended`);
     // An interrupted run says where its rows are.
     const run = runs.find(({ order }) => part.owners.has(order) && part.owners.size === 1);
     const isStopped = run?.order.kind !== 'fetch' && [3, 130, 143].includes(run?.result.code ?? 0);
     const output = outputs.find((one) => isPartOf(name, one));
-    const hasRows = tokensIn(part.bytes.toString('latin1')).length > 0;
-    if (isStopped && hasRows && run?.output === output && !run?.result.stderr.includes(name))
+    if (isStopped && hasRows(part.bytes) && run?.output === output && !run?.result.stderr.includes(name))
       fail(`${name} is not named`);
   }
 }

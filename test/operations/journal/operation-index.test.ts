@@ -10,7 +10,7 @@ import {
   filterIndex,
   openIndex,
 } from '../../../src/operations/journal/operation-index.ts';
-import { readUnfinished } from '../../../src/operations/known-operations.ts';
+import { readNeeded, readUnfinished } from '../../../src/operations/known-operations.ts';
 import { withDigests } from '../../../src/operations/order-digests.ts';
 import { intentOf } from '../../helpers/journals.ts';
 import { temporaryFolder } from '../../helpers/run.ts';
@@ -90,6 +90,22 @@ describe('the index of operations', () => {
     expect(await unfinished()).toEqual(['op_a']);
     const found = [...(await openIndex(keepingIn(state))).find('task', 'ls_1')];
     expect(found).toEqual([{ is: 'created', op: 'op_a', task: 'ls_1' }]);
+  });
+
+  it('says each run of a task that is open, until one has read it to its end', async () => {
+    const created = { type: 'created', leads_search_id: 'ls_1', request_id: null };
+    await begin('op_a', '2026-06-01T00:00:00Z', created);
+    await begin('op_b', '2026-06-02T00:00:00Z', created);
+    expect(await unfinished()).toEqual(['op_b', 'op_a']);
+    await begin('op_c', '2026-06-03T00:00:00Z', created, over);
+    expect(await unfinished()).toEqual([]);
+  });
+
+  it('says what is needed to go on: nothing of which the reader had enough', async () => {
+    await begin('op_a', '2026-06-01T00:00:00Z');
+    await begin('op_b', '2026-06-02T00:00:00Z', { ...over, outcome: 'reader_closed' });
+    expect(await unfinished()).toEqual(['op_b', 'op_a']);
+    expect(await readNeeded(keepingIn(state))).toEqual(new Set(['op_a']));
   });
 
   it('is rebuilt if it is missing, damaged in any byte, or cut off', async () => {
