@@ -74,7 +74,7 @@ export function reportReading(
     next: isPast
       ? `To read all of them, for free: ${again}`
       : isOver
-        ? toSaveHint(context, options, leads, [again])
+        ? toSaveHint(context, options, leads, again)
         : undefined,
   });
 }
