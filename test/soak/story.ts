@@ -578,8 +578,10 @@ function checkOnce(order: Order, format: 'jsonl' | 'csv', text: string): readonl
   // Each run of a named list adds all rows of its part of the list.
   if (order.isAppended && isNamed(order)) return rows;
   const names = new Set<string>();
+  const [unit] = order.name.split('/');
   for (const { name, answer } of rows) {
-    if (answer === undefined) continue;
+    // Rows of others in the file are looked at when these run.
+    if (answer === undefined || /^[^./ ]+/.exec(name)?.[0] !== unit) continue;
     if (names.has(name) && !order.mayRepeat) throw new Error(`${order.name}: ${name} stands twice`);
     names.add(name);
   }
