@@ -75,6 +75,8 @@ export async function buyList(
             `sent for row ${event.row.number}: ${shortened(event.sends)}${toUnused(input, event.row, ' · not used: ')}`,
           );
         if (event.is === 'row_failed') await errors.write(event.row, event.failure, warnLater);
+        // An empty input is probably a mistake.
+        if (event.is === 'rows_ended' && !event.isStopped && event.counts.done > 0) errors.complete();
       },
       resumes,
     };
