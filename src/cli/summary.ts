@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import type { Context, RunFacts } from '../context.ts';
 import { type Charged, UsageError } from '../errors.ts';
 import { prepareExitFile } from '../files/end-file.ts';
@@ -6,7 +5,7 @@ import { checkNotOwnFolder, isSameFile } from '../files/target.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { Ran } from './messages/hints.ts';
 import { fileOf } from './options/record-options.ts';
-import { factsOf } from './run-facts.ts';
+import { factsOf, recordOutput } from './run-facts.ts';
 
 export const textOrNull = { type: ['string', 'null'] };
 const count = { type: ['integer', 'null'] };
@@ -59,7 +58,7 @@ export async function openSummary(
   await checkNotOwnFolder(context, path);
   const facts = factsOf(context);
   const output = fileOf(options);
-  if (output !== undefined) facts.output = resolve(output);
+  if (output !== undefined) recordOutput(context, output);
   if (options.local) facts.isFree = true;
   const write = await prepareExitFile(path, context.pid);
   context.run.atExit = (exit) => {

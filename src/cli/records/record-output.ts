@@ -71,6 +71,7 @@ export async function openOutput(
 ): Promise<Delivery> {
   const settings = printed.settings ?? (await readProfile(context, undefined)).settings;
   const plan = toOutputPlan(context, options, printed, settings.format);
+  if (plan.file !== undefined) (await import('../run-facts.ts')).recordOutput(context, plan.file);
   const opened = await openRows(context, plan, announce);
   const { say, warn } = createNotes(context, options);
   let finished: Promise<string | undefined> | undefined;
