@@ -100,6 +100,18 @@ describe('resume of a search', () => {
     expect(await leadsIn(`resume ${again.operation}`)).toMatchObject({ code: 0, leads: 3 });
   });
 
+  it('buys all leads that are missing, where something came that is not a lead', async () => {
+    Object.assign(script, { cuts: 0, last: ['null', '3', '"text"', '[]', ...first] });
+    const operation = await cut('--limit 9 -o leads.jsonl --summary s.json');
+    expect(at.read('leads.jsonl.part')).toBe(lines(...first));
+    expect(JSON.parse(at.read('s.json'))).toMatchObject({ leads: 2 });
+    expect(await at.leadpipe(`history show ${operation}`)).toMatchObject({ stdout: lines(...first) });
+    script.last = rest;
+    expect(await resume(operation)).toMatchObject(ending(0, '2 leads stored'));
+    expect(bodies()[1]).toMatchObject({ limit: 7 });
+    expect(at.read('leads.jsonl')).toBe(lines(...first, ...rest));
+  });
+
   it('that is cut again leaves the same operation: one line in the history, and all leads in it', async () => {
     script.cuts = 2;
     const operation = await cut('--limit 9 -o leads.jsonl');
@@ -171,7 +183,9 @@ describe('resume of a search', () => {
     expect((await resume(operation, '--summary s.json')).code).toBe(0);
     expect(at.read('leads.jsonl')).toBe(lines(...first.slice(1), ...rest));
     expect((await at.history()).at(-1)).toMatchObject({ leads: 2, excluded: 1 });
-    expect(JSON.parse(at.read('s.json'))).toMatchObject({ leads: 2 });
+    // The file and the cost of both runs: the first, which was cut, may have cost all of its limit.
+    const known = { leads: 2, output: at.pathOf('leads.jsonl'), credits_at_most: 101 };
+    expect(JSON.parse(at.read('s.json'))).toMatchObject(known);
   });
 
   it('that is cut again tells all leads in its summary', async () => {

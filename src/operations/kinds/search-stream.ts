@@ -8,7 +8,7 @@ import type { JsonText, Records } from '../../json/text.ts';
 import { framesOf } from '../../transport/frames.ts';
 import { RequestError } from '../../transport/request-error.ts';
 import type { Running } from '../events.ts';
-import { createSearchReading, type SearchReading } from './search-proof.ts';
+import { createSearchReading, isLead, type SearchReading } from './search-proof.ts';
 import { readTask, toUnread } from './task-follow.ts';
 import type { Waiting } from './task-patience.ts';
 
@@ -28,7 +28,6 @@ export interface SearchSummary extends SearchIds {
   readonly cut: string | undefined;
   /** The error that cut it, if any: of the stream, of `deliver`, or a StoppedError. */
   readonly cause: unknown;
-  /** Leads that arrived. Other records are delivered, but not counted. */
   readonly leads: number;
   readonly isDelivered: boolean;
   readonly stopReason: string | undefined;
@@ -117,15 +116,16 @@ async function recoverSearch(
   leadsSearchId: string,
   reading: SearchReading,
 ): Promise<{ readonly entities: readonly JsonText[]; readonly stopReason: string | undefined } | undefined> {
-  const { taken, counted } = reading.counts();
+  const { leads, counted } = reading.counts();
   const read: JsonText[] = [];
   const seen = toUnread(0);
   const task = { leadsSearchId, num: pageSize, poll, timeoutMs };
   try {
     for await (const event of readTask(client, waiting, task, seen)) {
-      if (event.is === 'page') for (const entity of event.page.entities) read.push(entity);
+      if (event.is === 'page')
+        for (const entity of event.page.entities) if (isLead(entity)) read.push(entity);
       // One search can't have more leads than this. Stop, since they are all held in memory.
-      if (read.length > taken + limits.entityLimit.max) return undefined;
+      if (read.length > leads + limits.entityLimit.max) return undefined;
     }
   } catch (error) {
     if (waiting.signal.aborted) throw error;
@@ -133,7 +133,7 @@ async function recoverSearch(
   }
   if (seen.state !== 'done' || read.length < counted) return undefined;
   const entities = read.filter((entity) => !reading.has(entity));
-  return read.length - entities.length === taken ? { entities, stopReason: seen.stopReason } : undefined;
+  return read.length - entities.length === leads ? { entities, stopReason: seen.stopReason } : undefined;
 }
 
 /** Whether an error is one of the stream: not of the output, and not a stop. */
