@@ -65,6 +65,7 @@ export const historyMembers = ['operation_id', ...Object.keys(damaged)];
 export interface KnownPurchase {
   readonly record: HistoryRecord;
   readonly intent: Intent;
+  readonly isSettled?: boolean;
 }
 
 export type HistoryEntry = KnownPurchase | { readonly record: HistoryRecord; readonly damage: string };
@@ -82,12 +83,17 @@ export async function* readHistory(context: StoreContext, since?: Date): AsyncGe
     try {
       const operation = await readOperation(journals, op);
       if (operation === undefined) continue;
-      yield { record: await readHistoryRecord(operation), intent: operation.intent };
+      yield await toKnownPurchase(operation);
     } catch (error) {
       if (!(error instanceof LeadpipeError)) throw error;
       yield { record: { operation_id: op, ...damaged }, damage: toDamageLine(error) };
     }
   }
+}
+
+export async function toKnownPurchase(operation: Operation): Promise<KnownPurchase> {
+  const { intent, isSettled } = operation;
+  return { record: await readHistoryRecord(operation), intent, isSettled };
 }
 
 /** Whether an operation can cost credits: a single purchase, or a list of them. */
