@@ -351,4 +351,12 @@ describe('resuming asks on a terminal', () => {
       expect(sent()).toBeGreaterThan(before);
     },
   );
+
+  it('not about a rest that is free', async () => {
+    const at = await machineWith(cutting);
+    expect((await at.leadpipe('search company x --limit 2 -o x.csv')).code).toBe(3);
+    const { code, stderr } = await at.leadpipe('resume', { ...terminal, stdin: 'n\n' });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('Nothing is bought.') });
+    expect(stderr).not.toContain('[y/N]');
+  });
 });

@@ -1,7 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
+import { openDatabase } from '../../src/files/database-input.ts';
 import { execute, rowsOf } from '../helpers/databases.ts';
 import { ending, failing } from '../helpers/ending.ts';
 import { recordsIn } from '../helpers/fake-context.ts';
@@ -306,6 +308,21 @@ describe('a database that another program uses', () => {
     writeFileSync(pathOf(file), file.endsWith('wal') ? '' : '\0\0\0\0');
     expect(await leadpipe(uses[1] ?? '')).toMatchObject({ code: 0 });
     rmSync(pathOf(file));
+  });
+
+  it('is left alone where it was changed while it was read (75)', async () => {
+    await leadpipe(`${search} -o used.db`);
+    const before = readFileSync(pathOf('used.db'));
+    await leadpipe(uses[1] ?? '');
+    const how = {
+      what: 'used.db',
+      path: pathOf('used.db'),
+      extension: '.db',
+      field: 'objective',
+      wanted: [],
+    };
+    const reading = openDatabase(Readable.from([before]), how);
+    await expect(reading).rejects.toMatchObject({ outcome: 'temporary' });
   });
 
   it.skipIf(!needs('sqlite3') || process.platform !== 'linux')(

@@ -31,6 +31,13 @@ const floods: readonly [name: string, code: number, most: number, pieces: () => 
     mostMiB,
     () => [`data: ${'['.repeat(8 * MiB - 9)}`, ']'.repeat(8 * MiB - 9), '\n\n'],
   ],
+  [
+    'a batch with more spaces than a frame may have',
+    8,
+    mostMiB,
+    () =>
+      searchFrames([['{"name":"A"}']]).map((one) => one.replace('data: ', `data: ${' '.repeat(17 * MiB)}`)),
+  ],
   ['odd batches', 8, mostMiB, () => Array(200_000).fill('data: {"object":"entity_search_batch"}\n\n')],
   // They are read as fast as they are printed.
   ['leads', 0, 200, () => searchFrames(Array.from({ length: 2000 }, (_, index) => leads(index)))],

@@ -12,7 +12,7 @@ import {
 } from '../helpers/fault-server.ts';
 import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/ledger.ts';
 import { createMachine, type Machine, machineWith } from '../helpers/machine.ts';
-import { writeSettings } from '../helpers/settings.ts';
+import { writeConfig, writeSettings } from '../helpers/settings.ts';
 import { readOperations } from '../helpers/stored.ts';
 
 /** The prices of the local service, as a user would set them. */
@@ -164,6 +164,15 @@ describe('the balance of --max-credits', () => {
       });
     },
   );
+
+  it('without a price is refused with the profile in which it is to be set', async () => {
+    const at = await machineWith(answering);
+    writeConfig(at.env, '{"profiles":{"work":{}}}');
+    const hint = 'leadpipe config set price.contact.email <credits> --profile work\n';
+    expect(await at.leadpipe('contact email x --max-credits 5 --profile work')).toMatchObject(
+      ending(5, hint),
+    );
+  });
 
   it.each([
     ['the key is not valid', errorAnswer('401 Unauthorized', 'authentication_error', 'no'), 4],

@@ -12,6 +12,7 @@ import {
   wholeStream,
 } from '../helpers/fault-server.ts';
 import { createMachine, machineWith } from '../helpers/machine.ts';
+import { writeConfig } from '../helpers/settings.ts';
 
 /** A search that was cut: `resume`, or the same command with the same -o, buys only the rest, and it stays one operation. */
 
@@ -116,6 +117,7 @@ describe('resume of a search', () => {
     script.cuts = 2;
     const operation = await cut('--limit 9 -o leads.jsonl');
     expect(await resume(operation)).toMatchObject(ending(3, `leadpipe resume ${operation}`));
+    expect(at.files()).toEqual(['leads.jsonl.part']);
     expect(await at.history('list')).toMatchObject([{ operation_id: operation, state: 'partial', leads: 4 }]);
     expect(await resume(operation)).toMatchObject({ code: 0 });
     const all = lines(...first, ...leadsOfCut(1), ...rest);
@@ -296,6 +298,16 @@ describe('resume of a search', () => {
     expect((await resume(operation, '', { env })).code).toBe(78);
     expect((await resume(operation, '--base-url https://a.example')).code).toBe(78);
     expect(bodies()).toHaveLength(1);
+  });
+
+  it('is of its own profile, unless another one is named', async () => {
+    const profiles = { default: {}, small: { max_credits_per_day: 8 } };
+    writeConfig(at.env, JSON.stringify({ profiles }));
+    const operation = await cut('--limit 9 --profile default');
+    expect(await resume(operation, '--profile small')).toMatchObject(ending(5, 'max_credits_per_day'));
+    expect(bodies()).toHaveLength(1);
+    Object.assign(at.env, { LEADPIPE_PROFILE: 'small' });
+    expect(await resume(operation)).toMatchObject({ code: 0 });
   });
 
   it('that is refused changes nothing: by its ID, as the latest, and with the same command, the same rest is bought', async () => {

@@ -254,6 +254,16 @@ describe('resume of a task', () => {
     expect([at.requests.length, content('leads.csv.part')]).toEqual(before);
   });
 
+  it('whose stored leads are damaged names them, and leaves the rows that were written', async () => {
+    await leave(toFile);
+    const [{ operation_id } = {}] = await at.history();
+    const path = join(at.state, 'operations', String(operation_id), 'received.jsonl');
+    const rows = content('leads.csv.part');
+    writeFileSync(path, readFileSync(path, 'utf8').replace('Lead 3', 'Lead X'));
+    expect(await at.leadpipe(resume)).toMatchObject(ending(78, path));
+    expect(content('leads.csv.part')).toBe(rows);
+  });
+
   it.each([
     ['done', 0],
     ['error', 3],

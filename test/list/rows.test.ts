@@ -3,6 +3,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { Stop } from '../../src/operations/kinds/list-stop.ts';
+import { createSlots } from '../../src/operations/kinds/request-slots.ts';
+import { machineClock } from '../helpers/clock.ts';
 import { recordsIn, runInProcess } from '../helpers/fake-context.ts';
 import {
   contacts,
@@ -633,6 +636,25 @@ it('a service that has no room for more is asked for less at once', async () => 
   expect(service.charged.size).toBe(60);
   expect(service.most()).toBe(3);
   expect(service.refusals.get(429)).toBeLessThan(60);
+});
+
+it('a service that was busy is asked for more again: for one each two seconds, up to --concurrency', async () => {
+  let now = 0;
+  const stop = { because: () => {}, halt: new AbortController().signal } as unknown as Stop;
+  const slots = createSlots({ ...machineClock, monotonic: () => now }, 4, stop);
+  const pending: (() => void)[] = [];
+  for (const _ of Array(20)) void slots.use(() => new Promise<void>((resolve) => pending.push(resolve)));
+  /** How many requests are pending after this many have ended. */
+  const left = async (ended: number) => {
+    for (const end of pending.splice(0, ended)) end();
+    await new Promise(setImmediate);
+    return slots.used();
+  };
+  expect(await left(0)).toBe(4);
+  slots.busy(now);
+  const counts = [await left(4)];
+  for (now of [1999, 2000, 3999, 4000, 6000]) counts.push(await left(1));
+  expect(counts).toEqual([2, 2, 3, 3, 4, 4]);
 });
 
 it.each([

@@ -46,6 +46,8 @@ async function useAll(agent: Agent, limit: number): Promise<void> {
   const { records, ...rest } = await ask('history_show', { operation_id, position: 2 });
   expect(rest).toEqual({ count: limit, complete: true, operation_id });
   expect(records).toHaveLength(limit - 2);
+  const butOne = await ask('history_show', { operation_id, show: limit - 1 });
+  expect(butOne).toMatchObject({ count: limit, next: limit - 1 });
   const again = await ask('search', { ...fintech, limit, show: 2 });
   expect(again).toMatchObject({ operation_id, stored: true, charged: 'no' });
 
@@ -84,7 +86,8 @@ async function useAll(agent: Agent, limit: number): Promise<void> {
   expect(extracted).toMatchObject({ items: [], count: 1, next: 0, charged: 'yes', metadata: page });
 
   expect(await ask('balance')).toMatchObject({ balance: { available_credits: expect.any(Number) } });
-  const { purchases } = await ask('history_list', { show: 3 });
+  const { purchases, next } = await ask('history_list', { show: 3 });
+  expect(next).toBe(3);
   const commands = purchases.map(({ command }: { command: string }) => command);
   expect(commands).toEqual(['extract web2list', 'enrich', 'research']);
 

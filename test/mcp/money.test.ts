@@ -451,8 +451,11 @@ describe('limits', () => {
         return says;
       };
       const args = ['--confirm', '--max-credits', '9'];
-      const { ask, call } = await startAgent({ version, args, env: newUser(), answer });
+      const env = { ...newUser(), ...withSettings({ max_credits_per_day: 8 }) };
+      const { ask, call } = await startAgent({ version, args, env, answer });
       const before = service.spent();
+      const ofDay = await ask('search', { ...search, limit: 9 });
+      expect(ofDay.error).toMatchObject({ message: expect.stringContaining('8 for today'), charged: 'no' });
       const dear = await ask('search', { ...search, limit: 10 });
       expect(dear.error).toMatchObject({ type: 'over_limit', charged: 'no' });
       const unpriced = await ask('research', { query: 'What is Kontora?' });

@@ -1,8 +1,9 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Disk, readTrace } from '../durability/disk-trace.ts';
 import { faultyWith } from '../durability/faulty-run.ts';
+import { contactResult } from '../helpers/bodies.ts';
 import {
   errorAnswer,
   jsonAnswer,
@@ -153,6 +154,21 @@ it('the rest of a search that was cut costs what it can bring; dropped by the pe
   expect((await run(`history drop ${cut.operation_id}`, { env })).code).toBe(0);
   expect(await ask('search', fintech)).toMatchObject({ count: 2, complete: true, charged: 'yes' });
   expect(bodies[1]).toBe(bodies[0]);
+});
+
+it('a purchase that another process has taken over is not sent again', async () => {
+  let posts = 0;
+  const { env } = await serving((socket, { method }) => {
+    if (method === 'GET') return void socket.write(credits);
+    posts++;
+    const folder = join(env.LEADPIPE_STATE_DIR ?? '', 'operations');
+    for (const id of readdirSync(folder)) rmSync(join(folder, id, 'lock'), { recursive: true, force: true });
+    socket.write(jsonAnswer(contactResult('email', 'x', 'a@b.example')));
+  });
+  const { ask } = await startAgent({ env });
+  const { error } = await ask('contact', { contact_type: 'email', objective: 'Lena Weber' });
+  expect(error).toMatchObject({ exit: 75, message: expect.stringContaining('took over') });
+  expect(posts).toBe(1);
 });
 
 describe('an answer that is stored', () => {

@@ -8,6 +8,7 @@ import { machineClock } from '../helpers/clock.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { jsonAnswer, searchFrames, wholeAnswer, wholeStream } from '../helpers/fault-server.ts';
 import { bareEnvironment, command, resultOf, temporaryFolder, until } from '../helpers/run.ts';
+import { page, someEntities, taskId } from '../helpers/task-server.ts';
 import { credits, serving } from './agent.ts';
 
 /** JSON as a service may write it: numbers of any length and form, and any spacing. */
@@ -155,6 +156,19 @@ it('a client that sends arguments, and lists and numbers in them, as texts of JS
   const wrong = { message: 'limit takes a whole number' };
   expect(answers.get(4)).toMatchObject({ result: { structuredContent: { error: wrong } } });
   expect(answers.get(5)).toMatchObject({ error: { code: -32_602 } });
+});
+
+it('all that is ready of a task that is running is not all of it', async () => {
+  const { env } = await serving(
+    (socket) => void socket.write(page(someEntities.slice(0, 5), 0, 5, ['running', 5])),
+  );
+  const given = { leads_search_id: taskId, show: 5 };
+  const stdin = initialize + message(2, 'tools/call', { name: 'task_fetch', arguments: given });
+  const { stdout } = await runInProcess('mcp', { env, stdin });
+  const answer = stdout.split('\n').find((line) => line.includes('"id":2')) ?? '';
+  expect(JSON.parse(answer).result.structuredContent).toMatchObject({
+    ...{ count: 5, next: 5, status: 'running', complete: false },
+  });
 });
 
 describe('a client that misbehaves', () => {
