@@ -89,6 +89,8 @@ export interface End {
 export function fold(folder: string, entries: Entries) {
   const [intent] = entries;
   const { command } = intent;
+  const isList = rowsOf(command) !== undefined;
+  const isSearch = command === 'search';
   const start = Number(intent.options.pts ?? 0);
   const progress: Progress = {
     leadsSearchId: intent.leads_search_id,
@@ -193,6 +195,8 @@ export function fold(folder: string, entries: Entries) {
       case 'reserved':
         isOpen = true;
         endOfRun = {};
+        // A list that had ended in part has another run, which may stop early.
+        if (isList) end = undefined;
         countedAt = entry.time;
         break;
       case 'spent':
@@ -233,8 +237,6 @@ export function fold(folder: string, entries: Entries) {
 
   for (const entry of entries) take(entry);
 
-  const isList = rowsOf(command) !== undefined;
-  const isSearch = command === 'search';
   const hasReceived = progress.delivered + progress.excluded > 0;
   const isFreeEnd = end !== undefined && end.outcome !== 'complete' && end.charged === 'no';
   /** Something was sent, and was not refused at no cost. */
