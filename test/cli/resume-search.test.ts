@@ -120,6 +120,18 @@ describe('resume of a search', () => {
     expect(bodies()).toHaveLength(3);
   });
 
+  it('that is cut again in another file is completed there by the command that is named', async () => {
+    script.cuts = 2;
+    const operation = await cut('--limit 9 -o leads.jsonl');
+    const again = await resume(operation, '-o b.csv --columns name --csv-raw --summary s.json');
+    const named = `leadpipe resume ${operation} -o b.csv --columns name --csv-raw`;
+    expect(again).toMatchObject(ending(3, `, into ${at.pathOf('b.csv')}.`, `To buy the rest: ${named}\n`));
+    expect(JSON.parse(at.read('s.json'))).toMatchObject({ resume: named });
+    expect(await at.leadpipe(named.replace('leadpipe ', ''))).toMatchObject({ code: 0 });
+    expect(at.read('b.csv')).toBe('name\r\nA\r\nB\r\nA1\r\nB1\r\nC\r\n');
+    expect(at.files()).toEqual(['b.csv', 's.json']);
+  });
+
   it.each(files)('into %s, named again, continues it as it was started', async (name, options, all) => {
     symlinkSync('.', at.pathOf('link'));
     const operation = await cut(`-o ${name} ${options}`);

@@ -58,7 +58,10 @@ export function reportReading(
   const { leads, excluded, leadsSearchId, list, summary } = reading;
   const { position, readyCount, state, stopReason } = summary;
   const { append: _, ...route } = options;
-  const again = toTaskCommand({ leadsSearchId, resumeBy: 'fetch', pts: 0, operationId: undefined }, route);
+  const again = toTaskCommand(
+    { leadsSearchId, resumeBy: 'fetch', pts: 0, operationId: undefined },
+    { options: route },
+  );
   const isOver = hasEnded(state);
   const isPast = leads + excluded === 0 && readyCount > 0 && position >= readyCount;
   close(context, options, {
