@@ -10,11 +10,13 @@ import type { Operation } from './operation.ts';
 import { readHistoryRecord, receivedOf } from './report/history.ts';
 import { removeFiles } from './run-output.ts';
 
+/** Whatever the history calls interrupted can be dropped. Throws UsageError for anything else that can't be resumed. */
 export async function checkDroppable(operation: Operation): Promise<void> {
   const { operationId } = operation;
   if (operation.resumes !== 'no') return;
-  const record = await readHistoryRecord(operation);
-  throw new UsageError(`${operationId} can't be dropped: it is not unfinished (state: ${record.state})`);
+  const { state } = await readHistoryRecord(operation);
+  if (state === 'interrupted') return;
+  throw new UsageError(`${operationId} can't be dropped: it is not unfinished (state: ${state})`);
 }
 
 /** Whether a temporary output file is left, which is removed when the operation is dropped: no output has its leads then. */
