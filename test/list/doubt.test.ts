@@ -100,3 +100,11 @@ it.each([
   expect(line).toContain(words);
   expect(line.endsWith(end)).toBe(true);
 });
+
+it('an answer on several lines is stored to the byte, and is not bought again', async () => {
+  const answer = JSON.stringify(contactResult('email', 'x', 'a@b.example'), undefined, 2);
+  const at = await machineWith((socket) => void socket.write(jsonAnswer(answer)));
+  at.write('rows.txt', 'x\n');
+  for (const _ of [1, 2]) expect((await at.leadpipe(`${list} --run october`)).code).toBe(0);
+  expect(at.requests).toHaveLength(1);
+});
