@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { ending, failing } from '../helpers/ending.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { type FaultServer, startFaultServer } from '../helpers/fault-server.ts';
+import { createMachine } from '../helpers/machine.ts';
 import { pointedAt, run, temporaryFolder } from '../helpers/run.ts';
 import { withConfigFile } from '../helpers/settings.ts';
 import { type CommandLine, commandLines } from './command-lines.ts';
@@ -266,6 +267,16 @@ describe('bad input', () => {
   });
 
   it.each(commandLines(ofOutputs, 2))('$line: exit 2, says so, sends nothing', expectNothingSent);
+
+  it.each(['CONFIG', 'STATE'])('-o in the folder of LEADPIPE_%s_DIR: exit 2, sends nothing', async (name) => {
+    const at = createMachine(server.url);
+    const own = at.env[`LEADPIPE_${name}_DIR`] ?? '';
+    mkdirSync(own);
+    const before = server.requests.length;
+    const result = await at.leadpipe(['search', 'company', 'x', '-o', join(own, 'leads.csv')]);
+    expect(result).toMatchObject(failing(2, 'is in the folder where leadpipe keeps its own'));
+    expect(server.requests.length).toBe(before);
+  });
 
   it.each(['search company x --limit 0', 'search company x --limi 5', 'search planet x'])(
     '%s: one JSON object with --json-errors, of the parser of the command line too',

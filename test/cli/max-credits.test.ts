@@ -429,6 +429,16 @@ describe('the setting max_credits', () => {
     expect((await asked(`${list} --max-credits 15`, settings)).code).toBe(0);
   });
 
+  it('is for a search that is resumed what it is then', async () => {
+    const service = await machineWith((socket, request) =>
+      (request.path.endsWith('balance') ? answering : cutting)(socket, request),
+    );
+    const at = priced(service, { max_credits: 8 });
+    expect((await at.leadpipe('search company x --limit 8')).code).toBe(3);
+    priced(at, { max_credits: 5 });
+    expect(await at.leadpipe('resume')).toMatchObject(ending(5, '(setting max_credits)'));
+  });
+
   it('does not apply to --local', async () => {
     const local = priced(createMachine(), { ...prices, max_credits: 1 });
     expect(await local.run('search company fintech --limit 5 --local -q')).toMatchObject(silently);

@@ -1,3 +1,4 @@
+import { mkdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { runWith } from '../durability/faulty-run.ts';
 import { creditBalance } from '../helpers/bodies.ts';
@@ -71,6 +72,21 @@ it.runIf(isLinux)(
     expect(stored).toEqual(large.slice(0, stored.length));
   },
 );
+
+it.runIf(isLinux)('an answer for which there is room nowhere is not said to be stored', async () => {
+  const at = await machineWith(jsonAnswer({ success: true, answer: 'x'.repeat(40_000) }));
+  const ended = await inShell('ulimit -f 30; leadpipe research y -o a.json', at);
+  expect(ended).toMatchObject(ending(74, "The answer can't be fetched again", 'charged: yes'));
+});
+
+it('leads whose file can not be put in its place are not said to be stored with --no-history', async () => {
+  const at = await machineWith((socket) => {
+    mkdirSync(at.pathOf('a.jsonl/full'), { recursive: true });
+    socket.write(wholeStream(searchFrames([leads.map((lead) => lead.trimEnd())])));
+  });
+  const ended = await at.leadpipe(`${search} --no-history -o a.jsonl`);
+  expect(ended).toMatchObject(ending(74, 'Nothing is stored, because of --no-history.'));
+});
 
 it('a home that is no folder: free reads work with a key of the environment; --local says what to do', async () => {
   const { LEADPIPE_BASE_URL = '', LEADPIPE_API_KEY = '', PATH = '' } = (await few()).env;

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { contactResult, creditBalance } from '../helpers/bodies.ts';
+import { ending } from '../helpers/ending.ts';
 import { errorAnswer, jsonAnswer, wholeAnswer } from '../helpers/fault-server.ts';
 import { machineWith } from '../helpers/machine.ts';
 import { writeSettings } from '../helpers/settings.ts';
@@ -83,8 +84,10 @@ it('a row for which there is no room ends alone where others are answered', asyn
 
 it('a row in doubt for which there was no room is sent again with its key by the next run', async () => {
   const at = await machineOf(['lost', ...Array<'busy'>(30).fill('busy'), 'found']);
+  writeSettings(at.env, { 'price.contact.email': 3 });
   expect((await at.leadpipe(list)).code).toBe(75);
-  expect((await at.leadpipe(list)).code).toBe(0);
+  const again = await at.leadpipe(list.replace(' --json-errors', ''));
+  expect(again).toMatchObject(ending(0, 'The rest can cost at most 3 credits.'));
   const keys = at.requests.map(({ headers }) => headers['idempotency-key']);
   expect(keys).toEqual(Array(32).fill(keys[0]));
 });
@@ -99,4 +102,12 @@ it.each([
   const line = stderr.split('\n').find((one) => one.startsWith('warning: row 1 (line 1)')) ?? '';
   expect(line).toContain(words);
   expect(line.endsWith(end)).toBe(true);
+});
+
+it('an answer on several lines is stored to the byte, and is not bought again', async () => {
+  const answer = JSON.stringify(contactResult('email', 'x', 'a@b.example'), undefined, 2);
+  const at = await machineWith((socket) => void socket.write(jsonAnswer(answer)));
+  at.write('rows.txt', 'x\n');
+  for (const _ of [1, 2]) expect((await at.leadpipe(`${list} --run october`)).code).toBe(0);
+  expect(at.requests).toHaveLength(1);
 });

@@ -359,6 +359,19 @@ describe('a named run', () => {
   });
 });
 
+it('answers of rows that are gone from the input are counted at the end', async () => {
+  const refused = new Set(['p02']);
+  await serve({ refused });
+  const add = (...rows: string[]) => {
+    write('list.txt', lines(rows));
+    return contacts('--input', 'list.txt', '-o', 'out.csv');
+  };
+  expect((await add('p00', 'p01', 'p02')).code).toBe(3);
+  refused.clear();
+  const says = '1 answer of rows that are no longer in the input: leadpipe history show op_';
+  expect(await add('p01', 'p02', 'p03', 'p03')).toMatchObject(ending(0, says));
+});
+
 it('a run with another API key starts over', async () => {
   write('list.txt', lines(people(0, 5)));
   await stopped(['contact', 'email', '--input', 'list.txt', '-o', 'out.csv', ...one], 2, 'SIGINT');

@@ -145,7 +145,9 @@ describe('rows without a result', () => {
   ])('may have been charged: of %j the history says %s', async (rows, charged) => {
     expect((await withRows('research', rows)).code).toBe(3);
     const { stdout } = await leadpipe('history', 'list', '-f', 'jsonl');
-    expect(JSON.parse(stdout.split('\n')[0] ?? '')).toMatchObject({ state: 'complete', charged });
+    expect(JSON.parse(stdout.split('\n')[0] ?? '')).toMatchObject({
+      ...{ state: 'complete', charged, found: rows.length - 1, not_found: 1 },
+    });
   });
 
   it('have cost nothing with --local', async () => {

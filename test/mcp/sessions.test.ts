@@ -156,6 +156,19 @@ it('the rest of a search that was cut costs what it can bring; dropped by the pe
   expect(bodies[1]).toBe(bodies[0]);
 });
 
+it('the rest of a search that is refused comes with the leads of before', async () => {
+  let posts = 0;
+  const refusal = errorAnswer('402 Payment Required', 'insufficient_credits', 'no');
+  const { env } = await serving((socket, { method }) => {
+    if (method === 'GET') return void socket.write(notFound);
+    if (posts++ > 0) return void socket.write(refusal);
+    socket.end(streamStart(searchFrames([['{"name":"A"}']])[0] ?? ''));
+  });
+  const { ask } = await startAgent({ env });
+  for (const type of [expect.anything(), 'insufficient_credits'])
+    expect(await ask('search', fintech)).toMatchObject({ leads: [{ name: 'A' }], error: { type } });
+});
+
 it('a purchase that another process has taken over is not sent again', async () => {
   let posts = 0;
   const { env } = await serving((socket, { method }) => {

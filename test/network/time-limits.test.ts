@@ -47,8 +47,9 @@ describe('each time limit', () => {
     ['timeout.total', beating(batch(2)), 'the answer was not complete after 0.3 s'],
   ])('%s', async (setting, answer, says) => {
     server = await startFaultServer(answer);
-    // The whole is at least as long as the silences in it.
-    const shorter = setting === 'timeout.total' ? { 'timeout.headers': 0.15, 'timeout.idle': 0.15 } : {};
+    // The whole is at least as long as the silences in it. Each event ends such a silence.
+    const silences = { 'timeout.headers': 0.15, 'timeout.idle': 0.15, 'timeout.event': 0.15 };
+    const shorter = setting === 'timeout.total' ? silences : { 'timeout.total': 0.1 };
     const settings = withSettings({ 'retry.attempts': 0, ...shorter, [setting]: 0.3 });
     const { error } = toFailure(
       await runInProcess(search, { env: { ...settings, ...pointedAt(server.url) } }),
