@@ -342,7 +342,11 @@ describe('resume of a search', () => {
     });
     const there = createMachine(server.url);
     const line = 'search company x --limit 9 --dedup-custom-leads D -o leads.jsonl';
-    expect((await there.leadpipe(line)).code).toBe(3);
+    const cut = await there.leadpipe(`${line} --summary s.json`);
+    const way = `leadpipe resume ${operationIn(cut.stderr)}`;
+    expect(cut).toMatchObject(ending(3, `To buy the rest: ${way}`, 'charged: yes'));
+    expect(cut.stderr).not.toContain('may or may not');
+    expect(JSON.parse(there.read('s.json'))).toMatchObject({ resume: way, leads_search_id: null });
     expect((await there.leadpipe(line)).code).toBe(0);
     const [whole, missing] = server.requests
       .filter(({ method }) => method === 'POST')
@@ -350,5 +354,9 @@ describe('resume of a search', () => {
     // What this operation has brought comes first: where the list is full, none of it is bought again.
     expect(missing).toEqual({ ...whole, limit: 6, dedup_custom_leads: ['A', 'B, "C"', 'D'] });
     expect(there.read('leads.jsonl')).toBe(lines(...leads, ...rest));
+    // Without any record of it, nothing can leave them out.
+    nth = 0;
+    const says = 'the service sent no ID of this search, so the same command buys all of its leads again.';
+    expect(await there.leadpipe(`${line} --no-history`)).toMatchObject(ending(3, says, 'charged: yes'));
   });
 });

@@ -6,6 +6,7 @@ import type { EarlierRun, OperationEvent, Resuming } from '../../operations/even
 import { isTask, kindOf, rowsOf } from '../../operations/kinds/kinds.ts';
 import { type Operation, toReceived } from '../../operations/operation.ts';
 import { readHistoryRecord, receivedOf, toCommandWords, toSubject } from '../../operations/report/history.ts';
+import { isStoredWhole } from '../../operations/stored-records.ts';
 import { countOf } from '../../operations/wording.ts';
 import { type AskOptions, confirmPurchase } from '../ask.ts';
 import type { ReportOptions } from '../options/shared-options.ts';
@@ -34,10 +35,13 @@ async function toNotice({ operation, why }: EarlierRun, context: Pick<Context, '
       return {
         was: `You already bought ${what} at ${time}: ${name}.`,
         means: 'This run will be charged again',
-        cheaper:
-          kindOf(intent.command)?.keeps === 'nothing'
-            ? `To read its leads, for free: leadpipe task wait ${shellWord(progress.leadsSearchId ?? '')}`
-            : `To print that one, for free: leadpipe history show ${operationId}`,
+        ...(kindOf(intent.command)?.keeps === 'nothing'
+          ? {
+              cheaper: `To read its leads, for free: leadpipe task wait ${shellWord(progress.leadsSearchId ?? '')}`,
+            }
+          : (await isStoredWhole(operation).catch(() => false))
+            ? { cheaper: `To print that one, for free: leadpipe history show ${operationId}` }
+            : {}),
       };
     case 'unfinished':
       return {

@@ -140,6 +140,8 @@ const hints: Hints = {
     const { append, output } = options;
     if (operationId === undefined) {
       if (rest <= 0) return allArrived;
+      if (leadsSearchId === undefined)
+        return 'Nothing is stored, and the service sent no ID of this search, so the same command buys all of its leads again.';
       const exclude = [...(request.dedup_service_leads ?? []), leadsSearchId].join(',');
       const objective = request.objective.length > 200 ? '"…"' : shellWord(request.objective);
       return `To buy the rest: leadpipe search ${request.entity_type} ${objective} --limit ${rest} --dedup-service-leads ${shellWord(exclude)}`;

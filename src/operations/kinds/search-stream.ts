@@ -72,7 +72,7 @@ export async function* searchEntities(
   let { leadsSearchId, stopReason } = reading.summary();
   if (cut !== undefined && leadsSearchId !== undefined && isOfTheStream(cause)) {
     try {
-      const rest = await recoverSearch(client, waiting, leadsSearchId, reading);
+      const rest = yield* recoverSearch(client, waiting, leadsSearchId, reading);
       if (rest !== undefined) {
         recovered = rest.entities.length;
         yield* pass(rest.entities);
@@ -110,12 +110,12 @@ export async function readFrames(text: string) {
  * are missing in the stream, by position; undefined unless the search is done, at least as many leads are read as the stream counted, and they
  * include all leads of the stream unchanged: otherwise a lead could be written twice. Throws StoppedError.
  */
-async function recoverSearch(
+async function* recoverSearch(
   client: Client,
   waiting: Waiting,
   leadsSearchId: string,
   reading: SearchReading,
-): Promise<{ readonly entities: readonly JsonText[]; readonly stopReason: string | undefined } | undefined> {
+): Running<{ readonly entities: readonly JsonText[]; readonly stopReason: string | undefined } | undefined> {
   const { leads, counted } = reading.counts();
   const read: JsonText[] = [];
   const seen = toUnread(0);
@@ -124,6 +124,11 @@ async function recoverSearch(
     for await (const event of readTask(client, waiting, task, seen)) {
       if (event.is === 'page')
         for (const entity of event.page.entities) if (isLead(entity)) read.push(entity);
+      if (event.is === 'stumbled') {
+        // Whoever has stopped the service on this machine does not start it again at once.
+        if (event.fault instanceof RequestError && event.fault.fault === 'not_running') return undefined;
+        yield event;
+      }
       // One search can't have more leads than this. Stop, since they are all held in memory.
       if (read.length > leads + limits.entityLimit.max) return undefined;
     }
