@@ -593,7 +593,7 @@ function checkWhole(world: World, order: Order, result: Result, times: number): 
   const { list, output, format } = order;
   const rows = checkOnce(order, format, output === undefined ? result.stdout : read(output));
   // Nothing came, and the file stays.
-  if (result.stderr.includes('was not changed, because')) return;
+  if (/was not changed, because|the file was left as it was/.test(result.stderr)) return;
   if (list === undefined) checkLeads(world, order, result, rows, times);
   else checkRows(world, order, result, rows);
 }
