@@ -111,3 +111,13 @@ it('an answer on several lines is stored to the byte, and is not bought again', 
   for (const _ of [1, 2]) expect((await at.leadpipe(`${list} --run october`)).code).toBe(0);
   expect(at.requests).toHaveLength(1);
 });
+
+it.each([
+  ['-', null],
+  ['rows.txt', expect.stringMatching(/^leadpipe resume op_/)],
+])('the summary names no command for rows that can not be read again: --input %s', async (input, resume) => {
+  const at = await machineOf(['refused']);
+  const line = `contact email --input ${input} -o out.jsonl --summary s.json`;
+  expect((await at.leadpipe(line, { stdin: 'x\n' })).code).toBe(3);
+  expect(JSON.parse(at.read('s.json'))).toMatchObject({ resume });
+});
