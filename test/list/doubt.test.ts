@@ -113,10 +113,12 @@ it('an answer on several lines is stored to the byte, and is not bought again', 
 });
 
 it.each([
-  ['-', null],
-  ['rows.txt', expect.stringMatching(/^leadpipe resume op_/)],
-])('the summary names no command for rows that can not be read again: --input %s', async (input, resume) => {
-  const at = await machineOf(['refused']);
+  ['-', 'refused', null],
+  ['long.txt', 'found', null],
+  ['rows.txt', 'refused', expect.stringMatching(/^leadpipe resume op_/)],
+] as const)('the summary names no command that does not help: --input %s, %s', async (input, answer, resume) => {
+  const at = await machineOf([answer]);
+  at.write('long.txt', `x\n${'long '.repeat(900)}\n`);
   const line = `contact email --input ${input} -o out.jsonl --summary s.json`;
   expect((await at.leadpipe(line, { stdin: 'x\n' })).code).toBe(3);
   expect(JSON.parse(at.read('s.json'))).toMatchObject({ resume });
