@@ -20,6 +20,8 @@ const run = (words: string, env: Record<string, string>, stdoutIsTerminal = fals
 it('FORCE_COLOR colours what people read in a pipe too: a table, the closing lines, errors', async () => {
   const table = await run('x -f table', { FORCE_COLOR: '1' });
   expect(table.stdout).toContain(`${esc}[1mname`);
+  await run('x -f table -o table.txt', { FORCE_COLOR: '1' });
+  expect(at.read('table.txt')).toMatch(/^name /);
   expect(table.stderr).toMatch(/\n\u001b\[2msearch ls_test · request .*\u001b\[22m\n$/);
   const refused = await run('none', { FORCE_COLOR: '1' });
   expect(refused.stderr).toMatch(

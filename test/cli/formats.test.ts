@@ -6,6 +6,7 @@ import { ending, failing } from '../helpers/ending.ts';
 import { searchFrames, wholeStream } from '../helpers/fault-server.ts';
 import { startService } from '../helpers/local-service.ts';
 import { createMachine, machineWith } from '../helpers/machine.ts';
+import { writeSettings } from '../helpers/settings.ts';
 
 const at = createMachine();
 const search = 'search company "fintech in Berlin" --limit 3 --local';
@@ -195,6 +196,15 @@ describe('the name of the file and the format', () => {
     });
     expect((await at.leadpipe(`${search} ${options} -q`)).stderr).not.toContain('was written as');
   });
+});
+
+it('a table that the settings name is one on any screen, as with -f', async () => {
+  const own = createMachine();
+  const screen = { stdoutIsTerminal: true, columns: 20 };
+  const asked = await own.leadpipe(`${search} -f table`, screen);
+  expect((await own.leadpipe(search, screen)).stdout).not.toBe(asked.stdout);
+  writeSettings(own.env, { format: 'table' });
+  expect((await own.leadpipe(search, screen)).stdout).toBe(asked.stdout);
 });
 
 describe('--columns', () => {

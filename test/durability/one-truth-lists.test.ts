@@ -97,6 +97,15 @@ describe('a list that is added to a file', () => {
   });
 });
 
+it('a list of which rows are gone from the input keeps the file that has them', async () => {
+  refused.add('who 4');
+  const line = list('-o a.csv --append');
+  expect(await machine.leadpipe(line)).toMatchObject({ code: 3 });
+  machine.write('in.csv', toList(['who 1', 'who 4']));
+  expect(await machine.leadpipe(line)).toMatchObject({ code: 3 });
+  expect([...partsOf(machine, 'a.csv').values()].join()).toContain('who 6');
+});
+
 describe('a list whose first rows are all that there is to buy', () => {
   it.each([
     ['a list that is shorter', toList(people.slice(0, 3)), ''],

@@ -513,6 +513,17 @@ const toEnvironment = (words: string): Record<string, string> =>
   Object.fromEntries(words.split(' ').flatMap((word) => (word === '' ? [] : [word.split('=')])));
 
 describe('the shard of a job array', () => {
+  it('shows how many rows of its own there are', async () => {
+    const { gate, open } = createGate('p04');
+    await serve({ gate });
+    write('list.txt', lines(people(0, 6)));
+    const ended = runInProcess('contact email --input list.txt --shard 1/2 -o out.csv --concurrency 1', {
+      ...{ env, cwd, stderrIsTerminal: true, columns: 120 },
+      heard: (_, text) => /\b2 of \d/.test(text) && open(),
+    });
+    expect((await ended).stderr).toMatch(/\b2 of 3\b/);
+  });
+
   it.each([
     ['', 'auto', 'JOB_COMPLETION_INDEX is not set'],
     ['JOB_COMPLETION_INDEX=', 'auto/4', 'JOB_COMPLETION_INDEX is empty'],

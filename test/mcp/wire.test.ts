@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
@@ -237,6 +239,9 @@ describe('a client that misbehaves', () => {
     stop.abort('terminated');
     stream.write(call(3, 'B'));
     const { code, stdout } = await ended;
+    // What arrived has been stored by then.
+    const files = readdirSync(join(env.LEADPIPE_STATE_DIR ?? '', 'operations'), { recursive: true });
+    expect(files.filter((name) => String(name).endsWith('lock'))).toEqual([]);
     stream.end();
     expect({ code, posts }).toEqual({ code: 143, posts: ['A'] });
     const lines = stdout.trimEnd().split('\n');
