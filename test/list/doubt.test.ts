@@ -116,10 +116,13 @@ it.each([
   ['-', 'refused', null],
   ['long.txt', 'found', null],
   ['rows.txt', 'refused', expect.stringMatching(/^leadpipe resume op_/)],
-] as const)('the summary names no command that does not help: --input %s, %s', async (input, answer, resume) => {
-  const at = await machineOf([answer]);
-  at.write('long.txt', `x\n${'long '.repeat(900)}\n`);
-  const line = `contact email --input ${input} -o out.jsonl --summary s.json`;
-  expect((await at.leadpipe(line, { stdin: 'x\n' })).code).toBe(3);
-  expect(JSON.parse(at.read('s.json'))).toMatchObject({ resume });
-});
+] as const)(
+  'the summary names no command that does not help: --input %s, %s',
+  async (input, answer, resume) => {
+    const at = await machineOf([answer]);
+    at.write('long.txt', `x\n${'long '.repeat(900)}\n`);
+    const line = `contact email --input ${input} -o out.jsonl --summary s.json`;
+    expect((await at.leadpipe(line, { stdin: 'x\n' })).code).toBe(3);
+    expect(JSON.parse(at.read('s.json'))).toMatchObject({ resume });
+  },
+);
