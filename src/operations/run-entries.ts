@@ -62,7 +62,9 @@ export function toCountedAgain(
   if (costs.is === 'nothing') return undefined;
   if (costs.is === 'rows' || purchase?.again === undefined) return toCounted(costs);
   const { clock, zone } = buyer.context;
-  const time = operation?.parts.at(-1)?.sentAt ?? operation?.intent.time ?? '';
+  const { isSent = false, sentAt: time = '' } = operation?.parts.at(-1) ?? {};
+  // A run that was stopped before it sent anything cost nothing.
+  if (!isSent) return toCounted(costs);
   return dayOf(new Date(time), zone) === dayOf(clock.now(), zone) ? undefined : worstOf(costs);
 }
 
