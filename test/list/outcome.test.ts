@@ -150,6 +150,17 @@ describe('rows without a result', () => {
     });
   });
 
+  it('are not charged again where another run of the same name has bought them', async () => {
+    const args = ['--run', 'october', '--summary', file('s.json')];
+    for (const [name, charged] of [
+      ['a.jsonl', 'yes'],
+      ['b.jsonl', 'no'],
+    ]) {
+      expect((await withRows('research', ['x', 'nothing'], '-o', file(name ?? ''), ...args)).code).toBe(3);
+      expect(JSON.parse(read('s.json'))).toMatchObject({ charged });
+    }
+  });
+
   it('have cost nothing with --local', async () => {
     writeFileSync(file('rows.txt'), 'qqqq\nzzzz');
     const { code, stderr } = await leadpipe('research', '--local', '--input', file('rows.txt'));
