@@ -86,7 +86,7 @@ interface MoreFacts {
     isStored: boolean;
     /** The temporary file with the received leads, if any. */
     part: string | undefined;
-    leadsSearchId: string;
+    leadsSearchId: string | undefined;
     operationId: string | undefined;
     request: EntitySearchRequest;
   };

@@ -100,7 +100,12 @@ export async function runProgram(context: Context, given: readonly string[]): Pr
     }
     program.hook('preAction', async (_, action) => {
       const options = action.opts();
-      ran = { args: action.args, options, has: (name) => action.options.some(({ long }) => long === name) };
+      ran = {
+        args: action.args,
+        options,
+        has: (name) => action.options.some(({ long }) => long === name),
+        isResume: action.name() === 'resume',
+      };
       // Maybe a JSON request, or a hyphen that a chat has changed.
       const isOdd = action.args.some((word) => /^(?:\s*\{|[^\0-\x7f])/.test(word));
       if (isOdd || (action.args.length > 0 && !fits(action))) {

@@ -124,7 +124,7 @@ export async function show<T>(
         const { confirmRest, toResumingLine } = await import('./messages/earlier-runs.ts');
         const isNamed = shown.resumes !== undefined;
         if (isNamed) await confirmRest(context, options, event.resuming);
-        say(toResumingLine(event.resuming, isNamed, context));
+        say(toResumingLine(event.resuming, isNamed, fileOf(options), context));
         break;
       }
       case 'stage':

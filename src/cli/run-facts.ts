@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { Context, RunFacts } from '../context.ts';
 import type { LeadpipeError } from '../errors.ts';
 import type { OperationEvent } from '../operations/events.ts';
@@ -67,6 +68,11 @@ export function learn(context: Pick<Context, 'run'>, event: OperationEvent): voi
     }
     default:
   }
+}
+
+/** Records the file of the output: of -o, or of the operation that is resumed. */
+export function recordOutput(context: Pick<Context, 'run'>, file: string): void {
+  note(context, { output: resolve(file) });
 }
 
 /** Records that the output has replaced a file that was not empty. */

@@ -1,12 +1,11 @@
-import { resolve } from 'node:path';
 import type { Context, RunFacts } from '../context.ts';
 import { type Charged, UsageError } from '../errors.ts';
 import { prepareExitFile } from '../files/end-file.ts';
-import { isSameFile } from '../files/target.ts';
+import { checkNotOwnFolder, isSameFile } from '../files/target.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { Ran } from './messages/hints.ts';
 import { fileOf } from './options/record-options.ts';
-import { factsOf } from './run-facts.ts';
+import { factsOf, recordOutput } from './run-facts.ts';
 
 export const textOrNull = { type: ['string', 'null'] };
 const count = { type: ['integer', 'null'] };
@@ -40,7 +39,7 @@ type Summary = Readonly<Record<keyof typeof summaryMembers, unknown>>;
 
 /**
  * Prepares the file of --summary, which is written when the process ends, with its exit code. Throws LocalIoError if it can't be written,
- * UsageError if the run uses it for something else.
+ * UsageError if the run uses it for something else, or it is in leadpipe's own folders.
  */
 export async function openSummary(
   context: Context,
@@ -56,9 +55,10 @@ export async function openSummary(
       'Name another file for one of them.',
     );
   }
+  await checkNotOwnFolder(context, path);
   const facts = factsOf(context);
   const output = fileOf(options);
-  if (output !== undefined) facts.output = resolve(output);
+  if (output !== undefined) recordOutput(context, output);
   if (options.local) facts.isFree = true;
   const write = await prepareExitFile(path, context.pid);
   context.run.atExit = (exit) => {

@@ -125,7 +125,7 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
     'The JSON Schema of the error object; the first line below stores it in a file:',
     { lines: ["leadpipe help formats | sed -n '/^  {/,/^  }/p;/^  }/q' > error.schema.json"] },
     { lines: errorSchemaLines() },
-    '--summary <file> writes one object when the command ends, however it ends: done, refused, stopped by a signal, or with an error in the middle. Every member is always present, and null if it does not apply. `charged` and `credits_at_most` are about this run. `excluded` counts leads that arrived and were left out here, since they were delivered before; those that the service itself left out are not known. The file appears whole; an invalid command line writes none. Its JSON Schema; the first line stores it in a file:',
+    '--summary <file> writes one object when the command ends, however it ends: done, refused, stopped by a signal, or with an error in the middle. Every member is always present, and null if it does not apply. `charged` is about this run, `credits_at_most` about all runs of its operation. `output` is the file of -o, also of the run that is resumed. `resume` is null if nothing is left to buy; rows that may have been charged already are bought again only with --retry-unknown. `excluded` counts leads that arrived and were left out here, since they were delivered before; those that the service itself left out are not known. The file appears whole; an invalid command line writes none. Its JSON Schema; the first line stores it in a file:',
     { lines: ["leadpipe help formats | sed '1,/^  }/d' | sed -n '/^  {/,$p' > summary.json"] },
     { lines: summarySchemaLines() },
   ],

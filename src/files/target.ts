@@ -1,6 +1,8 @@
 import type { Stats } from 'node:fs';
 import { lstat, readlink, realpath, stat } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import type { StoreContext } from '../context.ts';
+import { UsageError } from '../errors.ts';
 import { codeOf } from './error-code.ts';
 import { writeFailure } from './write-failure.ts';
 
@@ -55,4 +57,29 @@ export async function isSameFile(one: string, other: string): Promise<boolean> {
   if ((a === undefined || b === undefined) && resolve(one) === resolve(other)) return true;
   if (a === undefined && b === undefined) return (await targetOf(one)) === (await targetOf(other));
   return a?.isFile() === true && a.ino === b?.ino && a.dev === b.dev;
+}
+
+/** Throws UsageError for an output in the folders of leadpipe's own settings and records. */
+export async function checkNotOwnFolder(
+  { directories }: Pick<StoreContext, 'directories'>,
+  file: string,
+): Promise<void> {
+  const target = await targetOf(file);
+  for (const name of ['config', 'state'] as const) {
+    const folder = await realFolder(() => directories[name]);
+    if (folder === undefined || !target.startsWith(folder + sep)) continue;
+    throw new UsageError(
+      `can't write ${file}: it is in the folder where leadpipe keeps its own ${name === 'config' ? 'settings' : 'records'}`,
+      'Write to a file in another folder.',
+    );
+  }
+}
+
+/** Undefined if the folder does not exist, or can't be determined. */
+async function realFolder(folderOf: () => string): Promise<string | undefined> {
+  try {
+    return await realpath(folderOf());
+  } catch {
+    return undefined;
+  }
 }

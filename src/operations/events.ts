@@ -43,7 +43,12 @@ export type OperationEvent =
   | { readonly is: 'first_row'; readonly row: InputRow; readonly sends: string }
   | { readonly is: 'row_failed'; readonly row: InputRow; readonly failure: RowFailure }
   /** A list is over, or was stopped. */
-  | { readonly is: 'rows_ended'; readonly counts: ListCounts; readonly charged: Charged }
+  | {
+      readonly is: 'rows_ended';
+      readonly counts: ListCounts;
+      readonly charged: Charged;
+      readonly isStopped: boolean;
+    }
   /** How many rows of a list have ended. */
   | { readonly is: 'rows'; readonly counts: Pick<ListCounts, 'done' | 'failed'> }
   /** The run was stopped, and waits up to `seconds` for this many answers. */

@@ -5,7 +5,7 @@ import type { Charged, Outcome } from '../errors.ts';
 import type { Addition } from '../files/addition.ts';
 import type { EndOfRun, EntryOf, Intent, JournalEntry } from './journal/entries.ts';
 import type { Entries } from './journal/journal-file.ts';
-import { kindOf, rowsOf } from './kinds/kinds.ts';
+import { isTask, kindOf, rowsOf } from './kinds/kinds.ts';
 import { type Cost, nothing, sumOf, times } from './prices.ts';
 import { countOf } from './wording.ts';
 
@@ -89,6 +89,8 @@ export interface End {
 export function fold(folder: string, entries: Entries) {
   const [intent] = entries;
   const { command } = intent;
+  const isList = rowsOf(command) !== undefined;
+  const isSearch = command === 'search';
   const start = Number(intent.options.pts ?? 0);
   const progress: Progress = {
     leadsSearchId: intent.leads_search_id,
@@ -193,6 +195,8 @@ export function fold(folder: string, entries: Entries) {
       case 'reserved':
         isOpen = true;
         endOfRun = {};
+        // A list that had ended in part has another run, which may stop early.
+        if (isList) end = undefined;
         countedAt = entry.time;
         break;
       case 'spent':
@@ -233,8 +237,6 @@ export function fold(folder: string, entries: Entries) {
 
   for (const entry of entries) take(entry);
 
-  const isList = rowsOf(command) !== undefined;
-  const isSearch = command === 'search';
   const hasReceived = progress.delivered + progress.excluded > 0;
   const isFreeEnd = end !== undefined && end.outcome !== 'complete' && end.charged === 'no';
   /** Something was sent, and was not refused at no cost. */
@@ -280,6 +282,8 @@ export function fold(folder: string, entries: Entries) {
     failed,
     /** The balance after it, if it was asked for. */
     creditsAfter,
+    /** Whether its cost does not change any more, since the service has ended all of it. */
+    isSettled: parts.length > 0 && parts.every((part) => isSettled(command, part)),
     /** Its purchases, in their order; none for what is free, and for a list, whose rows are purchases. */
     parts: parts as readonly Readonly<Part>[],
     /** The temporary output files of its runs, which may still exist. */
@@ -354,9 +358,15 @@ export function costOf(
   return sumOf(parts.map((part) => costOfPart(command, part)));
 }
 
-function costOfPart(command: string, { body, charged, isSent, outcome, received, worst }: Part): Cost {
+/** Pure: whether the service charges a search or task for what has come of it. A task that ended in error (`partial`) has ended, too. */
+function isSettled(command: string, { outcome, received }: Part): boolean {
+  if (received === undefined || (command !== 'search' && !isTask(command))) return false;
+  return outcome === 'complete' || (outcome === 'partial' && isTask(command));
+}
+
+function costOfPart(command: string, part: Part): Cost {
+  const { body, charged, isSent, received = 0, worst } = part;
   if (charged === 'no' || !isSent) return nothing;
-  const isSettled = (command === 'search' || command === 'task run') && outcome === 'complete';
-  if (!isSettled || received === undefined) return worst;
+  if (!isSettled(command, part)) return worst;
   return times(worst, Math.min(1, received / leadLimitOf(JSON.parse(body))));
 }

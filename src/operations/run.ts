@@ -99,6 +99,8 @@ type Building = { -readonly [Name in keyof Run]: Run[Name] } & {
   readonly output: Output;
   /** All entries, including those that the journal does not store. */
   entries: JournalEntry[];
+  /** What earlier runs of the operation have cost at most. */
+  costBefore: Cost;
   /** The entries to write before anything is sent, and the check that can refuse them, under the lock of the index. */
   beginning: readonly JournalEntry[];
   admit: Admit | undefined;
@@ -159,6 +161,7 @@ function createRun({
       return output;
     },
     entries: [],
+    costBefore: nothing,
     beginning: [],
     admit: undefined,
     checkBegun: undefined,
@@ -229,6 +232,8 @@ async function* resume<Kind extends Runnable>(
       run.reader = createReader(buyer.context, reader.journals);
       await run.reader.openIndex();
     }
+    // If the last run was killed, only `spent` says how many rows it has sent.
+    run.costBefore = costOf(fold('', run.entries as unknown as Entries));
     const planned = await planOf(run);
     if ('why' in planned) {
       // Nothing has arrived, so they are empty.
@@ -360,12 +365,12 @@ async function writeEnd(run: Building, entries: readonly JournalEntry[]): Promis
 }
 
 /** What the operation has received, its maximum cost, and the part of the cost from before this run. */
-function toSettled({ entries, operation }: Building) {
+function toSettled({ costBefore, entries }: Building) {
   const settled = fold('', entries as unknown as Entries);
   return {
     received: toReceived(settled),
     cost: costOf(settled),
-    earlier: operation === undefined ? nothing : costOf(operation),
+    earlier: costBefore,
   };
 }
 

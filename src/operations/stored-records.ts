@@ -1,5 +1,5 @@
 import type { JsonText } from '../json/text.ts';
-import { readAnswer, readReceived, sizeOfReceived } from './journal/received.ts';
+import { countReceived, readAnswer, readReceived, sizeOfReceived } from './journal/received.ts';
 import { hasRows, readStoredAnswers } from './journal/stored-rows.ts';
 import { isAnswerKind, isKept, recordsOf, rowsOf } from './kinds/kinds.ts';
 import type { Operation } from './operation.ts';
@@ -14,6 +14,14 @@ export async function isStored({ folder, intent: { command }, isComplete }: Oper
   if (isAnswerKind(command)) return (await readAnswer(folder)) !== undefined;
   const size = await sizeOfReceived(folder);
   return size !== undefined && (size > 0 || isComplete);
+}
+
+/** Whether all that was delivered is stored: a disk may have been full. Throws as `isStored`. */
+export async function isStoredWhole(operation: Operation): Promise<boolean> {
+  const { folder, intent, progress } = operation;
+  if (!(await isStored(operation))) return false;
+  const isLeads = isKept(intent.command) && !isAnswerKind(intent.command);
+  return !isLeads || (await countReceived(folder)).delivered >= progress.delivered;
 }
 
 /**

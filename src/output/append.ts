@@ -7,6 +7,7 @@ import { delimiters, readCsv } from '../files/csv.ts';
 import { codeOf } from '../files/error-code.ts';
 import { blocksOf, copyInto, readFlags } from '../files/own-file.ts';
 import { readFailure } from '../files/write-failure.ts';
+import { isJson } from '../json/valid.ts';
 
 const newline = 0x0a;
 const longestLine = 64 << 20;
@@ -90,11 +91,10 @@ async function checkOpen(file: FileHandle, path: string, appended: Appended): Pr
   if (size === 0) return nothingThere;
   if (appended.header !== undefined) return await checkCsv(file, path, size, appended);
   const line = await lastLine(file, path, size);
-  try {
-    if (line !== '') JSON.parse(line);
-  } catch {
-    throw torn(path, `line ${await countLines(file)} is incomplete`);
-  }
+  if (line !== '' && !isJson(line)) throw torn(path, `line ${await countLines(file)} is incomplete`);
+  // A file in another format, such as CSV, also ends with a whole line.
+  const first = await firstLine(file, path, size);
+  if (first.trim() !== '' && !isJson(first)) throw torn(path, 'line 1 is not JSON');
   return { lineEnd: '\n', delimiter: undefined, before: line === '' ? '' : '\n' };
 }
 
@@ -152,6 +152,17 @@ async function headOf(file: FileHandle, delimiter: string) {
   const [lineEnd = ''] = /^(?:\r{0,2}\n|\r)/.exec((await readAt(file, end, 3)).toString('latin1')) ?? [];
   const cells = (row?.cells ?? []).map((cell) => Buffer.from(cell, 'latin1').toString());
   return { cells, isOpen: row?.isOpen ?? false, lineEnd, below: end + lineEnd.length };
+}
+
+/** The text before the first line end, without a byte order mark. */
+async function firstLine(handle: FileHandle, path: string, size: number): Promise<string> {
+  for (let length = 1 << 16; length <= longestLine; length *= 2) {
+    const head = await readAt(handle, 0, Math.min(size, length));
+    const end = head.indexOf(newline);
+    if (end !== -1) return head.toString('utf8', 0, end).replace(/^\ufeff/, '');
+    if (length >= size) return head.toString().replace(/^\ufeff/, '');
+  }
+  throw torn(path, 'its first line is too long');
 }
 
 /** The text after the last line end. */

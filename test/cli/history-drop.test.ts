@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { ending, failing } from '../helpers/ending.ts';
-import { cutting, searchFrames, wholeStream } from '../helpers/fault-server.ts';
+import { cutting, errorAnswer, searchFrames, wholeStream } from '../helpers/fault-server.ts';
 import { createMachine, machineWith } from '../helpers/machine.ts';
 import { createGate, startRowService } from '../helpers/row-service.ts';
-import { until } from '../helpers/run.ts';
+import { resultOf, until } from '../helpers/run.ts';
 import { writeSettings } from '../helpers/settings.ts';
 import { type Step, startTaskServer } from '../helpers/task-server.ts';
 
@@ -83,6 +83,20 @@ describe('history drop', () => {
     expect(await at.history()).toEqual([{ ...left, state: 'dropped' }]);
     expect((await at.leadpipe('search company x --limit 12 --dry-run')).stderr).toContain('11 are left');
     open();
+  });
+
+  it('is for all that the history calls interrupted: not for what was stopped before it could cost anything', async () => {
+    const at = await machineWith(errorAnswer('429 Too Many Requests', 'rate_limit_exceeded', 'slow down'));
+    const child = at.start('search company x -o x.csv');
+    const ended = resultOf(child);
+    await until(() => at.requests.length === 1);
+    child.kill('SIGINT');
+    expect(await ended).toMatchObject({ code: 130 });
+    const [stopped] = await at.history();
+    expect(stopped).toMatchObject({ state: 'failed', charged: 'no' });
+    expect(await at.leadpipe(`resume ${stopped?.operation_id}`)).toMatchObject(
+      ending(2, 'has already ended (state: failed). Nothing was bought'),
+    );
   });
 
   it('leaves alone what is complete, or unknown', async () => {

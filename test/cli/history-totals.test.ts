@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { machineClock } from '../helpers/clock.ts';
@@ -9,7 +9,7 @@ import { type LedgerService, ledgerKey, startLedgerService } from '../helpers/le
 import { createMachine, type Machine, machineWith } from '../helpers/machine.ts';
 import { startRowService } from '../helpers/row-service.ts';
 import { writeSettings } from '../helpers/settings.ts';
-import { startTaskServer } from '../helpers/task-server.ts';
+import { startTaskServer, taskId } from '../helpers/task-server.ts';
 
 const plain = (text: string): string => text.replace(/\x1b\[[\d;]*m/g, '');
 /** The output on a terminal with this number of columns. */
@@ -279,6 +279,32 @@ describe('unsettled credits', () => {
     const { stderr, stdout } = await at.leadpipe('history totals');
     expect(JSON.parse(stdout)).toMatchObject({ leads: 2, credits_at_most: 9, unsettled: 9 });
     expect(stderr).toContain('9 of these credits are for unfinished purchases and may be less.');
+  });
+
+  // The service settles a task when it ends: in error, too, and whoever reads it.
+  it.each([
+    ['error', 'task run company x --limit 50 -o a.jsonl --poll-interval 0.01 --summary s.json', '', 3],
+    ['done', 'task create company x --limit 50', `task wait ${taskId} --poll-interval 0.01 -o a.jsonl`, 0],
+    ['error', 'task create company x --limit 50', `task wait ${taskId} --poll-interval 0.01 -o a.jsonl`, 3],
+  ])('of a task that has ended (%s; %s; %s)', async (state, buy, wait, code) => {
+    const at = await startTaskServer({ steps: [[state, 4]] });
+    writeSettings(at.env, { max_credits_per_day: 60 });
+    expect((await at.leadpipe(buy)).code).toBe(wait === '' ? code : 0);
+    if (wait !== '') {
+      expect(await at.history()).toMatchObject([{ credits_at_most: 50 }]);
+      expect((await at.leadpipe(wait)).code).toBe(code);
+      expect((await at.leadpipe(wait)).code).toBe(code);
+    } else {
+      expect(JSON.parse(at.read('s.json'))).toMatchObject({ credits_at_most: 4, leads_search_id: taskId });
+    }
+    expect(await at.history()).toMatchObject([{ credits_at_most: 4, charged: 'yes', leads: 4 }]);
+    const total = { purchases: 1, leads: 4, credits_at_most: 4, unsettled: 0 };
+    expect(await at.history('totals')).toMatchObject([total]);
+    // The day's limit counts what it has cost, also when the index is made anew.
+    for (const _ of [1, 2]) {
+      expect((await at.leadpipe('search company y --limit 57 --dry-run')).stderr).toContain('56 are left');
+      rmSync(join(at.state, 'index'), { recursive: true, force: true });
+    }
   });
 
   it('of a task that runs: it is not known yet what is charged', async () => {

@@ -88,6 +88,25 @@ it('leads whose file can not be put in its place are not said to be stored with 
   expect(ended).toMatchObject(ending(74, 'Nothing is stored, because of --no-history.'));
 });
 
+it.runIf(isLinux).each(['search company x --limit 20', 'extract github_user_followers x --limit 20'])(
+  'for what is kept: %s is bought, is told as complete, and nothing says that it is stored',
+  async (line) => {
+    const large = Array.from({ length: 20 }, (_, nth) => `{"name":"${nth} ${'x'.repeat(2000)}"}`);
+    const at = await machineWith((socket, { path }) => {
+      if (path.endsWith('/extract')) {
+        socket.write(jsonAnswer(`{"success":true,"data":[${large.join(',')}],"metadata":{"limit":20}}`));
+      } else socket.write(wholeStream(searchFrames([large])));
+    });
+    const limited = `ulimit -f 30; leadpipe ${line}`;
+    const { code, stdout } = await inShell(limited, at);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: large.map((one) => `${one}\n`).join('') });
+    expect(await at.history()).toMatchObject([{ state: 'complete', charged: 'yes', leads: 20 }]);
+    const again = await inShell(limited, at);
+    expect(again).toMatchObject(ending(0, 'warning: You already bought this at '));
+    expect(again.stderr).not.toContain('history show');
+  },
+);
+
 it('a home that is no folder: free reads work with a key of the environment; --local says what to do', async () => {
   const { LEADPIPE_BASE_URL = '', LEADPIPE_API_KEY = '', PATH = '' } = (await few()).env;
   const bare = { PATH, HOME: '/dev/null', LEADPIPE_CONFIG_DIR: '', LEADPIPE_STATE_DIR: '' };

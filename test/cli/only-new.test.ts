@@ -15,6 +15,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { limits } from '../../src/contract/limits.ts';
 import type { CreateTaskRequest } from '../../src/contract/types.ts';
 import { prune } from '../../src/operations/journal/retention.ts';
+import { type Identity, identityOf } from '../../src/operations/only-new/identity.ts';
+import { toDelivered, toDeliveredLine } from '../../src/operations/only-new/lists.ts';
 import { ending, failing } from '../helpers/ending.ts';
 import {
   chunk,
@@ -322,6 +324,38 @@ describe('a list', () => {
     await onlyNew();
     expect(asked()[0]?.dedup_custom_leads).toBeUndefined();
     expect(await at.history('lists')).toMatchObject([{ list: 'company' }, { list: 'company' }]);
+  });
+
+  // Nothing else has what was dropped together with its file. What was printed has been read.
+  const paid = 'If you drop it, you pay for these leads again.';
+  it.each([
+    { into: '-o a.jsonl', merged: false, says: paid, brings: ['0', '1', '2'] },
+    { into: '-o a.jsonl', merged: true, says: paid, brings: ['0', '1'] },
+    { into: '-f jsonl', merged: false, says: 'they stay in your list "company"', brings: ['2'] },
+  ])('has no leads that were dropped with their file ($into, merged: $merged)', async (row) => {
+    const { brings, into, merged, says } = row;
+    const [begin = ''] = framesOf(1, leadsOf(0, 2));
+    const answers = [streamStart(begin), wholeStream(framesOf(2, leadsOf(0, 3)))];
+    server = await startFaultServer((socket, { method }) => {
+      socket.end(method === 'GET' ? errorAnswer('404 X', 'not_found', 'no') : (answers.shift() ?? ''));
+    });
+    pointAt(server);
+    const run = `--limit 3 ${into}`;
+    expect((await onlyNew(run)).code).toBe(3);
+    if (merged) {
+      // As later runs do it when there are many. An older run has delivered the third lead.
+      const [own] = toDelivered(readFileSync(listFile(), 'utf8'), () => expect.fail());
+      if (own === undefined) expect.fail();
+      const older = { ...own, operation_id: 'op_1', leads: [identityOf(leadOf(2)) as Identity] };
+      const path = listFile();
+      writeFileSync(join(path, '..', 'folded.jsonl'), [older, own].map(toDeliveredLine).join(''));
+      rmSync(path);
+    }
+    const [cut] = await at.history();
+    expect(await at.leadpipe(`history drop ${cut?.operation_id}`)).toMatchObject(ending(0, says));
+    const again = await onlyNew(run);
+    expect(again.code).toBe(0);
+    expect(names(into === '-f jsonl' ? again.stdout : at.read('a.jsonl'))).toEqual(brings);
   });
 
   it('stays when the history is pruned', async () => {

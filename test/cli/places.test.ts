@@ -3,9 +3,11 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +18,9 @@ import { recordsIn } from '../helpers/fake-context.ts';
 import { jsonAnswer, searchFrames, wholeStream } from '../helpers/fault-server.ts';
 import { ledgerKey, startLedgerService } from '../helpers/ledger.ts';
 import { createMachine, machineWith } from '../helpers/machine.ts';
+import { startRowService } from '../helpers/row-service.ts';
 import { canMount, command, inShell, temporaryFolder } from '../helpers/run.ts';
+import { writeSettings } from '../helpers/settings.ts';
 
 /** Unusual environments: containers, shared folders, machines without HOME or WebAssembly. */
 
@@ -193,6 +197,31 @@ it.runIf(isLinux)('a file that is open under another number is not replaced', as
   expect(await inShell(`${search} /dev/fd/3 -f csv 3>> all.csv`, at)).toMatchObject(refused);
   expect(at.read('all.csv')).toBe('old\n');
   expect(at.requests).toEqual([]);
+});
+
+it.each([
+  ['-o', '../config/config.json', 'settings'],
+  ['-o', '../state/new.csv', 'records'],
+  ['--errors', '../config/new.csv', 'settings'],
+  ['--errors', '../state/new.csv', 'records'],
+  ['--summary', '../config/config.json', 'settings'],
+  ['--summary', '../state/new.json', 'records'],
+  ['--summary', 'link/new.json', 'settings'],
+])("leadpipe's own folders take no output: %s %s", async (option, name, whose) => {
+  const service = await startRowService({ refused: new Set(['b']) });
+  const at = createMachine(service.url);
+  writeSettings(at.env, { 'retry.attempts': 2 });
+  mkdirSync(at.state);
+  symlinkSync('../config', at.pathOf('link'));
+  at.write('in.csv', 'objective\na\nb\n');
+  const settings = at.read('../config/config.json');
+  const other = option === '-o' ? '' : '-o out.csv ';
+  const line = `contact email --input in.csv ${other}${option} ${name} -f csv`;
+  const says = `can't write ${name}: it is in the folder where leadpipe keeps its own ${whose}`;
+  expect(await at.leadpipe(line)).toMatchObject(failing(2, says));
+  expect(service.requestsOfAll()).toBe(0);
+  expect(at.read('../config/config.json')).toBe(settings);
+  expect([readdirSync(join(at.cwd, '../config')), at.files()]).toEqual([['config.json'], ['in.csv', 'link']]);
 });
 
 const privileged = '/proc/sys/net/ipv4/ip_unprivileged_port_start';

@@ -101,6 +101,18 @@ describe('resume of a search', () => {
     expect(await leadsIn(`resume ${again.operation}`)).toMatchObject({ code: 0, leads: 3 });
   });
 
+  it('buys all leads that are missing, where something came that is not a lead', async () => {
+    Object.assign(script, { cuts: 0, last: ['null', '3', '"text"', '[]', ...first] });
+    const operation = await cut('--limit 9 -o leads.jsonl --summary s.json');
+    expect(at.read('leads.jsonl.part')).toBe(lines(...first));
+    expect(JSON.parse(at.read('s.json'))).toMatchObject({ leads: 2 });
+    expect(await at.leadpipe(`history show ${operation}`)).toMatchObject({ stdout: lines(...first) });
+    script.last = rest;
+    expect(await resume(operation)).toMatchObject(ending(0, '2 leads stored'));
+    expect(bodies()[1]).toMatchObject({ limit: 7 });
+    expect(at.read('leads.jsonl')).toBe(lines(...first, ...rest));
+  });
+
   it('that is cut again leaves the same operation: one line in the history, and all leads in it', async () => {
     script.cuts = 2;
     const operation = await cut('--limit 9 -o leads.jsonl');
@@ -120,6 +132,18 @@ describe('resume of a search', () => {
       ending(2, 'Nothing was bought', `leadpipe history show ${operation}`),
     );
     expect(bodies()).toHaveLength(3);
+  });
+
+  it('that is cut again in another file is completed there by the command that is named', async () => {
+    script.cuts = 2;
+    const operation = await cut('--limit 9 -o leads.jsonl');
+    const again = await resume(operation, '-o b.csv --columns name --csv-raw --summary s.json');
+    const named = `leadpipe resume ${operation} -o b.csv --columns name --csv-raw`;
+    expect(again).toMatchObject(ending(3, `, into ${at.pathOf('b.csv')}.`, `To buy the rest: ${named}\n`));
+    expect(JSON.parse(at.read('s.json'))).toMatchObject({ resume: named });
+    expect(await at.leadpipe(named.replace('leadpipe ', ''))).toMatchObject({ code: 0 });
+    expect(at.read('b.csv')).toBe('name\r\nA\r\nB\r\nA1\r\nB1\r\nC\r\n');
+    expect(at.files()).toEqual(['b.csv', 's.json']);
   });
 
   it.each(files)('into %s, named again, continues it as it was started', async (name, options, all) => {
@@ -161,7 +185,9 @@ describe('resume of a search', () => {
     expect((await resume(operation, '--summary s.json')).code).toBe(0);
     expect(at.read('leads.jsonl')).toBe(lines(...first.slice(1), ...rest));
     expect((await at.history()).at(-1)).toMatchObject({ leads: 2, excluded: 1 });
-    expect(JSON.parse(at.read('s.json'))).toMatchObject({ leads: 2 });
+    // The file and the cost of both runs: the first, which was cut, may have cost all of its limit.
+    const known = { leads: 2, output: at.pathOf('leads.jsonl'), credits_at_most: 101 };
+    expect(JSON.parse(at.read('s.json'))).toMatchObject(known);
   });
 
   it('that is cut again tells all leads in its summary', async () => {
@@ -316,7 +342,11 @@ describe('resume of a search', () => {
     });
     const there = createMachine(server.url);
     const line = 'search company x --limit 9 --dedup-custom-leads D -o leads.jsonl';
-    expect((await there.leadpipe(line)).code).toBe(3);
+    const cut = await there.leadpipe(`${line} --summary s.json`);
+    const way = `leadpipe resume ${operationIn(cut.stderr)}`;
+    expect(cut).toMatchObject(ending(3, `To buy the rest: ${way}`, 'charged: yes'));
+    expect(cut.stderr).not.toContain('may or may not');
+    expect(JSON.parse(there.read('s.json'))).toMatchObject({ resume: way, leads_search_id: null });
     expect((await there.leadpipe(line)).code).toBe(0);
     const [whole, missing] = server.requests
       .filter(({ method }) => method === 'POST')
@@ -324,5 +354,9 @@ describe('resume of a search', () => {
     // What this operation has brought comes first: where the list is full, none of it is bought again.
     expect(missing).toEqual({ ...whole, limit: 6, dedup_custom_leads: ['A', 'B, "C"', 'D'] });
     expect(there.read('leads.jsonl')).toBe(lines(...leads, ...rest));
+    // Without any record of it, nothing can leave them out.
+    nth = 0;
+    const says = 'the service sent no ID of this search, so the same command buys all of its leads again.';
+    expect(await there.leadpipe(`${line} --no-history`)).toMatchObject(ending(3, says, 'charged: yes'));
   });
 });

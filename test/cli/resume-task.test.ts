@@ -274,7 +274,8 @@ describe('resume of a task', () => {
     const again = await at.leadpipe(`resume ${await firstOperation()}`, {
       env: { LEADPIPE_API_KEY: '' },
     });
-    expect(again).toMatchObject(ending(2, 'has already ended', 'Nothing was bought'));
+    const place = `; its output is ${at.pathOf('leads.csv')}. Nothing was bought`;
+    expect(again).toMatchObject(ending(2, 'has already ended', place));
     expect(await at.leadpipe(resume)).toMatchObject(nothingLeft);
     expect(at.connections()).toBe(sent);
   });
@@ -329,6 +330,9 @@ describe('the same task run again, into the same file', () => {
     expect(await at.leadpipe(toFile)).toMatchObject(ending(6, 'Nothing was bought', 'charged: maybe'));
     expect(creations()).toHaveLength(1);
     expect(await at.leadpipe(resume)).toMatchObject(nothingLeft);
+    const [lost] = await at.history();
+    const ended = 'has already ended (state: lost). Nothing was bought';
+    expect(await at.leadpipe(`${resume} ${lost?.operation_id}`)).toMatchObject(ending(2, ended));
     // The next run is a new purchase, and says so.
     const gone =
       /^warning: The service no longer knows the task of op_\w+ \(.*\)\. It may have been charged/m;

@@ -169,8 +169,8 @@ describe.each<[code: number, bodies: readonly Body[]]>([
   it.each(bodies)('%s', async (_, body, says = '', leads = 3) => {
     const { stdout, ...result } = await streamed(body);
     expect(result).toEqual(ending(code, says));
-    // Items that are not leads are delivered, but not counted.
-    expect(stdout.replace('null\n', '')).toBe(rowsOf(entities.slice(0, leads)));
+    // Items that are not leads are left out.
+    expect(stdout).toBe(rowsOf(entities.slice(0, leads)));
     expect(at.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });
 });
@@ -238,6 +238,14 @@ describe('a stream that is cut off', () => {
     expect(await bare.leadpipe(search)).toEqual({ ...ending(0, oddEnd), stdout: rows });
   });
 
+  it('by a local service that has ended is not waited for', async () => {
+    pieces = [first];
+    end = () => void setTimeout(at.close, 50);
+    const cut = await at.leadpipe(`${search} -o leads.jsonl --limit 9`);
+    expect(cut).toMatchObject(ending(3, '2 leads arrived', 'To buy the rest: leadpipe resume op_'));
+    expect(cut.stderr).not.toContain('trying again');
+  });
+
   it('keeps the received leads in .part, names it, and says how to resume', async () => {
     pieces = [first];
     end = (socket) => void socket.end();
@@ -281,6 +289,15 @@ describe('a cut search that can still be read', () => {
     const says = code === 0 ? 'the rest was read from the service' : 'stopped before its end';
     expect(await cut.leadpipe(search)).toEqual({ ...ending(code, says), stdout });
     expect(cut.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+  });
+
+  it('says that it tries again', async () => {
+    const pages = [page(entities).replace('"pts":0', '"pts":7'), page(entities)];
+    const cut = await machineWith((socket, { method, path }) => {
+      if (method === 'POST') socket.end(streamStart(counting));
+      else socket.write(path.includes('/status') ? status('done') : (pages.shift() ?? ''));
+    });
+    expect(await cut.leadpipe(search)).toEqual({ ...ending(0, 'warning: trying again: '), stdout: rows });
   });
 });
 

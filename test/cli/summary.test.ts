@@ -103,6 +103,11 @@ describe('a run that ends by itself', () => {
       price,
     ],
     [
+      'a list of items',
+      'extract x_followers --input two.txt -o out.csv',
+      { rows: 2, rows_failed: 0, leads: 2, charged: 'yes' },
+    ],
+    [
       'a list with a row that failed',
       'contact email --input three.txt -o out.csv',
       {

@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ending } from '../helpers/ending.ts';
 import { createMachine, type Machine } from '../helpers/machine.ts';
@@ -62,7 +62,13 @@ describe('a list that is added to a file', () => {
   it('is in it once, with every row, though it was resumed into another one meanwhile', async () => {
     await interruptedAt(list('-o a.csv --append'), 2);
     refused.add('who 4');
-    expect(await machine.run('resume -o b.csv --append')).toMatchObject({ code: 3 });
+    const elsewhere = await machine.run('resume -o b.csv --append --summary s.json');
+    expect(elsewhere).toMatchObject({ code: 3 });
+    // The command for the rest names that file again.
+    const resume = `${/leadpipe resume op_\w+/.exec(elsewhere.stderr)?.[0]} -o b.csv --append`;
+    expect(elsewhere.stderr).toContain(`run \`${resume}\`. The other rows`);
+    expect(JSON.parse(machine.read('s.json'))).toMatchObject({ resume });
+    rmSync(machine.pathOf('s.json'));
     refused.clear();
     expect(await machine.run(list('-o a.csv --append'))).toMatchObject({ code: 0 });
     expect(await rowsIn('a.csv')).toEqual(answered(people));

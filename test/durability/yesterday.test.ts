@@ -24,6 +24,8 @@ beforeEach(async () => {
       const frames = searchFrames([leads]);
       return void socket.end(wholeStream(isCut ? frames.slice(0, 1) : frames));
     }
+    if (body.includes('refused'))
+      return void socket.end('HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n');
     const success = !body.includes('nothing');
     socket.write(jsonAnswer({ success, answer: success ? { Result: 'Yes.', Citations: [] } : 'None.' }));
   });
@@ -113,7 +115,9 @@ describe('the file of yesterday', () => {
   });
 
   it.each([
-    ['stays as it is where no row has failed', 'Ada\n', 0, yesterday],
+    ['has its header alone where no row has failed', 'Ada\n', 0, 'query,line,error,request_id,charged\r\n'],
+    ['stays as it is where there was no row', '', 0, yesterday],
+    ['stays as it is where the list was stopped before a row failed', 'Ada\nrefused\n', 4, yesterday],
     [
       'is replaced by the failed rows of today, and by these alone',
       'Ada\nnothing\n',
@@ -123,7 +127,9 @@ describe('the file of yesterday', () => {
   ] as const)('of --errors %s', async (_, rows, code, file) => {
     machine.write('failed.csv', yesterday);
     machine.write('list.txt', rows);
-    expect(await machine.leadpipe(list('--errors', 'failed.csv'))).toMatchObject({ code });
+    expect(await machine.leadpipe(list('--errors', 'failed.csv', '--concurrency', '1'))).toMatchObject({
+      code,
+    });
     expect(machine.read('failed.csv')).toEqual(file);
     expect(machine.files().join()).not.toContain('failed.csv.part');
   });

@@ -42,8 +42,7 @@ async function readWithLeadpipe(stream: Stream): Promise<Read> {
   const summary = await runToEnd(searchEntities(client, request, 'key', deliver, waiting), () => {});
   const { cut, cause, warnings, leads } = summary;
   if (cause !== undefined && !(cause instanceof RequestError)) throw cause;
-  const objects = rows.filter((row) => row.startsWith('{')).length;
-  if (leads !== objects) throw new Error(`${leads} leads were counted, and ${objects} delivered`);
+  if (leads !== rows.length) throw new Error(`${leads} leads were counted, and ${rows.length} delivered`);
   return { rows, isComplete: cut === undefined, warnings };
 }
 

@@ -21,7 +21,6 @@ export function readPlainly(body: Buffer, task?: readonly string[]): Expected {
   const batches = new Map<number, { rows: string[]; announced: number }>();
   const counts: number[] = [];
   const doneCounts: number[] = [];
-  let leads = 0;
   let id: string | undefined;
   let isDone = false;
   let isOver = false;
@@ -43,7 +42,7 @@ export function readPlainly(body: Buffer, task?: readonly string[]): Expected {
       id ??= toId(member('leads_search_id'));
       if (isCount(member('cum_count'))) counts.push(member('cum_count') as number);
       const index = member('batch_index');
-      const entities = itemsOf(members.get('entities') ?? 'null');
+      const entities = itemsOf(members.get('entities') ?? 'null').filter(isLead);
       let fresh = entities;
       if (isCount(index)) {
         const batch = batches.get(index) ?? { rows: [], announced: 0 };
@@ -55,7 +54,6 @@ export function readPlainly(body: Buffer, task?: readonly string[]): Expected {
         doubts.push('a batch without a number');
       }
       rows.push(...fresh);
-      leads += fresh.filter((text) => text.startsWith('{')).length;
     }
     if (member('object') === 'entity_search_done') {
       id ??= toId(member('leads_search_id'));
@@ -72,7 +70,7 @@ export function readPlainly(body: Buffer, task?: readonly string[]): Expected {
   }
 
   if (!isDone) doubts.push('no done event');
-  if (Math.max(0, ...counts, ...doneCounts) > leads) doubts.push('more was counted than came');
+  if (Math.max(0, ...counts, ...doneCounts) > rows.length) doubts.push('more was counted than came');
   for (const [index, batch] of batches) {
     if (batch.announced > batch.rows.length) doubts.push(`batch ${index} announced more than it brought`);
   }
@@ -83,15 +81,19 @@ export function readPlainly(body: Buffer, task?: readonly string[]): Expected {
     }
   }
   // A done event whose count is right proves that all has come, however the body then ends.
-  if (!isOver && Math.max(0, ...doneCounts) < leads) doubts.push('no [DONE], and less was counted than came');
+  if (!isOver && Math.max(0, ...doneCounts) < rows.length)
+    doubts.push('no [DONE], and less was counted than came');
   if (doubts.length > 0 && id !== undefined && task !== undefined) {
-    const rest = task.filter((text) => !rows.includes(text));
+    const read = task.filter(isLead);
+    const rest = read.filter((text) => !rows.includes(text));
     const isAll =
-      task.length >= Math.max(0, ...counts, ...doneCounts) && task.length - rest.length === rows.length;
+      read.length >= Math.max(0, ...counts, ...doneCounts) && read.length - rest.length === rows.length;
     if (isAll) return { rows: [...rows, ...rest], doubts: [] };
   }
   return { rows, doubts };
 }
+
+const isLead = (text: string): boolean => text.startsWith('{');
 
 function framesOf(body: Buffer): { event: string; data: string }[] {
   const lines = new TextDecoder()

@@ -2,7 +2,7 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { machineClock } from '../helpers/clock.ts';
-import { runInProcess } from '../helpers/fake-context.ts';
+import { historyOf, runInProcess } from '../helpers/fake-context.ts';
 import {
   contacts,
   cwd,
@@ -59,6 +59,21 @@ describe('resume of a list', () => {
     const again = await leadpipe(['resume', operation]);
     expect(service.charged.size).toBe(10);
     expect(again).toMatchObject(ending(2, 'has already ended', 'Nothing was bought'));
+  });
+
+  it('that had ended in part and was stopped later takes it, and the history has all of its runs', async () => {
+    const refused = new Set(['p01']);
+    await serve({ latencyMs: 30, refused });
+    write('list.txt', lines(people(0, 2)));
+    const args = ['contact', 'email', '--input', 'list.txt', '-o', 'out.jsonl', ...one];
+    expect(await leadpipe(args)).toMatchObject({ code: 3 });
+    write('list.txt', lines(people(0, 8)));
+    await stopped(args, 4, 'SIGINT');
+    const found = paid().length;
+    expect((await historyOf(env)).records).toMatchObject([{ state: 'interrupted', charged: 'yes', found }]);
+    refused.clear();
+    expect(await leadpipe(['resume'])).toMatchObject({ code: 0 });
+    expect(paid()).toEqual(people(0, 8));
   });
 
   it('buys nothing at another address', async () => {

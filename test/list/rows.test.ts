@@ -880,8 +880,10 @@ describe('a limit on credits', () => {
     await resultOf(child);
     open();
     await until(() => service.charged.size === 2);
-    // What was charged then is not known here.
-    expect(await contacts(...args)).toMatchObject(ending(3, '1 of them may have been charged'));
+    // What was charged then is not known here. What the killed run has sent is not told as bought now.
+    expect(await contacts(...args)).toMatchObject(
+      ending(3, /cost at most 4 credits \((1|2|none) of them now\)/, '1 of them may have been charged'),
+    );
     expect(paid()).toEqual(['p1', 'p2', 'p3', 'p4']);
   });
 

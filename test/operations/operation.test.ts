@@ -142,6 +142,8 @@ describe('the progress of an operation, and what resuming it does', () => {
     ['contact list', [sent], 'receiving', 'itself', { isInDoubt: false }],
     ['contact list', [sent, terminal('partial', { charged: 'yes' })], 'ended', 'itself', { isBegun: true }],
     ['contact list', [sent, entry.spent({ credits: 20 }, 2)], 'receiving', 'itself', { end: undefined }],
+    // A later run begins: how the one before ended is no longer how the list ended.
+    ['contact list', [sent, terminal('partial'), reserved], 'receiving', 'itself', { end: undefined }],
     ['contact list', [sent, complete()], 'ended', 'no', { isComplete: true }],
     ['contact list', [sent, terminal('partial', { charged: 'no' })], 'ended', 'itself', { isBegun: false }],
     ['contact list', [sent, dropped], 'ended', 'no'],

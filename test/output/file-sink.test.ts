@@ -411,6 +411,15 @@ describe('appending', () => {
     ],
     ['half a line', '{"a":1}\n{"a"', 'jsonl', 'usage', /append to .*leads\.csv: line 2 is incomplete/],
     ['CSV, as JSONL', 'a,b', 'jsonl', 'usage', /can't append/],
+    [
+      'whole rows of CSV, as JSONL',
+      'a,b\r\n1,2\r\n',
+      'jsonl',
+      'usage',
+      /append to .*leads\.csv: line 1 is not JSON/,
+    ],
+    ['an array, as JSONL', '[\n  {"a":1}\n]\n', 'jsonl', 'usage', /: line 1 is not JSON/],
+    ['a table, as JSONL', `|${' a |'.repeat(20_000)}\n| 1 |\n`, 'jsonl', 'usage', /: line 1 is not JSON/],
   ])('is refused for %s, and changes nothing', async (_name, before, format, outcome, message) => {
     writeFileSync(file, before, 'latin1');
     await expect(createFileSink(file, { append: toAppend(format) })).rejects.toMatchObject({
@@ -421,7 +430,10 @@ describe('appending', () => {
   });
 
   it('finds the last line and the header of a large file', async () => {
-    writeFileSync(file, `${'{"a":1}\n'.repeat(20_000)}{"a":"${'x'.repeat(200_000)}"}`);
+    writeFileSync(
+      file,
+      `\ufeff{"a":"${'x'.repeat(200_000)}"}\n${'{"a":1}\n'.repeat(20_000)}{"a":"${'x'.repeat(200_000)}"}`,
+    );
     await place('{}', { append: {} });
     expect(read().endsWith('x"}\n{}')).toBe(true);
     writeFileSync(file, `"a","${'b'.repeat(100_000)}"\r\n${'1,"2\n3"\r\n'.repeat(20_000)}`);

@@ -578,8 +578,10 @@ function checkOnce(order: Order, format: 'jsonl' | 'csv', text: string): readonl
   // Each run of a named list adds all rows of its part of the list.
   if (order.isAppended && isNamed(order)) return rows;
   const names = new Set<string>();
+  const [unit] = order.name.split('/');
   for (const { name, answer } of rows) {
-    if (answer === undefined) continue;
+    // Rows of others in the file are looked at when these run.
+    if (answer === undefined || /^[^./ ]+/.exec(name)?.[0] !== unit) continue;
     if (names.has(name) && !order.mayRepeat) throw new Error(`${order.name}: ${name} stands twice`);
     names.add(name);
   }
@@ -591,7 +593,7 @@ function checkWhole(world: World, order: Order, result: Result, times: number): 
   const { list, output, format } = order;
   const rows = checkOnce(order, format, output === undefined ? result.stdout : read(output));
   // Nothing came, and the file stays.
-  if (result.stderr.includes('was not changed, because')) return;
+  if (/was not changed, because|the file was left as it was/.test(result.stderr)) return;
   if (list === undefined) checkLeads(world, order, result, rows, times);
   else checkRows(world, order, result, rows);
 }

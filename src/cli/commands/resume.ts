@@ -154,7 +154,8 @@ async function toUnresumable(operation: Operation): Promise<LeadpipeError> {
   const print = `To print its results, for free: leadpipe history show ${operationId}`;
   if (kindOf(command)?.isResumable) {
     const { state } = await readHistoryRecord(operation);
-    const place = output === null ? '' : `; its output is ${output}`;
+    const isPlaced = output !== null && operation.entries.some(({ type }) => type === 'placed');
+    const place = isPlaced ? `; its output is ${output}` : '';
     const words = `${operationId} has already ended (state: ${state})${place}. Nothing was bought`;
     return new UsageError(words, isTask(command) ? undefined : print);
   }

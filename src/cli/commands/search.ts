@@ -99,7 +99,7 @@ export async function buySearch(
       context,
       options,
       leads + (before?.delivered ?? 0),
-      operationId === undefined ? [] : [`leadpipe history show ${operationId}`],
+      operationId && `leadpipe history show ${operationId}`,
     ),
   });
   return end;

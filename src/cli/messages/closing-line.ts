@@ -182,17 +182,16 @@ export function toNoNewLeadsNote(
   return `No new leads: the service found none, or only leads that are already in your list "${name}" (${countOf(size)}). To see ${plural(size, 'it', 'them')}: leadpipe history lists ${shellWord(name)}`;
 }
 
-/** Pure: how to save leads that are only on the screen: each command of `again` prints some of them again, for free. */
+/** Pure: how to save leads that are only on the screen: the command `again` prints them again, for free. */
 export function toSaveHint(
   { stdout }: Context,
   { output }: RecordOptions,
   leads: number,
-  again: readonly string[],
+  again: string | undefined,
 ): string | undefined {
   if (leads === 0) return 'To find more: use other words, or fewer conditions.';
-  if (again.length === 0 || output !== undefined || !stdout.isTerminal) return undefined;
-  const [first, ...others] = again.map((one) => `${one} -o leads.csv`);
-  return `To save ${plural(Math.max(leads, again.length), 'it', 'them')}, for free: ${[first, ...others.map((one) => `${one} --append`)].join('; ')}`;
+  if (again === undefined || output !== undefined || !stdout.isTerminal) return undefined;
+  return `To save ${plural(leads, 'it', 'them')}, for free: ${again} -o leads.csv`;
 }
 
 /** The error of `--exit-status`, for a run that found nothing, or nothing new. */

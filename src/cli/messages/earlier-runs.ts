@@ -1,4 +1,4 @@
-import { basename } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { toMinutes } from '../../clock.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
@@ -6,6 +6,7 @@ import type { EarlierRun, OperationEvent, Resuming } from '../../operations/even
 import { isTask, kindOf, rowsOf } from '../../operations/kinds/kinds.ts';
 import { type Operation, toReceived } from '../../operations/operation.ts';
 import { readHistoryRecord, receivedOf, toCommandWords, toSubject } from '../../operations/report/history.ts';
+import { isStoredWhole } from '../../operations/stored-records.ts';
 import { countOf } from '../../operations/wording.ts';
 import { type AskOptions, confirmPurchase } from '../ask.ts';
 import type { ReportOptions } from '../options/shared-options.ts';
@@ -34,10 +35,13 @@ async function toNotice({ operation, why }: EarlierRun, context: Pick<Context, '
       return {
         was: `You already bought ${what} at ${time}: ${name}.`,
         means: 'This run will be charged again',
-        cheaper:
-          kindOf(intent.command)?.keeps === 'nothing'
-            ? `To read its leads, for free: leadpipe task wait ${shellWord(progress.leadsSearchId ?? '')}`
-            : `To print that one, for free: leadpipe history show ${operationId}`,
+        ...(kindOf(intent.command)?.keeps === 'nothing'
+          ? {
+              cheaper: `To read its leads, for free: leadpipe task wait ${shellWord(progress.leadsSearchId ?? '')}`,
+            }
+          : (await isStoredWhole(operation).catch(() => false))
+            ? { cheaper: `To print that one, for free: leadpipe history show ${operationId}` }
+            : {}),
       };
     case 'unfinished':
       return {
@@ -92,15 +96,23 @@ function toPrice(credits: number | null): string {
   return credits === null ? ', at an unknown price' : `, for at most ${countOf(credits, 'credit')}`;
 }
 
-/** Pure: the line about a resumed operation, its stored part and the cost of the rest. `isNamed`: the user has named it. */
-export function toResumingLine(resuming: Resuming, isNamed: boolean, context: Pick<Context, 'zone'>): string {
+/**
+ * Pure: the line about a resumed operation, its stored part and the cost of the rest. `isNamed`: the user has named it. `file`: the output of this
+ * run, which can be another one than that of the operation.
+ */
+export function toResumingLine(
+  resuming: Resuming,
+  isNamed: boolean,
+  file: string | undefined,
+  context: Pick<Context, 'zone'>,
+): string {
   const { credits, isInDoubt, operation, rest, stored } = resuming;
-  const { intent, operationId, terms } = operation;
+  const { intent, operationId } = operation;
   const since = timeOf(context, operation);
   const isFree = intent.origin === 'local';
   const isList = rowsOf(intent.command) !== undefined;
   const price = credits === undefined || isFree ? '' : `, for at most ${countOf(credits, 'credit')}`;
-  const place = terms.output === null ? '' : `, into ${terms.output}`;
+  const place = file === undefined ? '' : `, into ${resolve(file)}`;
   const what =
     isNamed || isList
       ? `: ${toName(operation)}, started ${since}${place}`

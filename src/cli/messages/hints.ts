@@ -18,6 +18,8 @@ export interface Ran {
   readonly args: readonly string[];
   /** Whether the command has this option, given or not. */
   has(option: `--${string}`): boolean;
+  /** Whether it was `leadpipe resume`. */
+  readonly isResume?: boolean;
   /** True if it resumed an operation. */
   readonly isRest?: boolean;
 }
@@ -126,17 +128,20 @@ const hints: Hints = {
       ? `The service may give the answer again, without a charge: run it with --idempotency-key ${idempotencyKey}.`
       : "The answer can't be fetched again: a new run is a new purchase.";
   },
-  rest_in_doubt({ operationId, part }, { options }) {
+  rest_in_doubt({ operationId, part }, ran) {
     const stored = part === undefined ? '' : `The leads that arrived before are in ${part}. `;
-    const resume = toResumeCommand(operationId);
-    return options.local
+    const resume = toResumeCommand(operationId, ran);
+    return ran.options.local
       ? `${stored}To try again: ${resume}`
       : `${stored}The rest may or may not have been charged; check \`leadpipe balance\` before you buy it again: ${resume}`;
   },
-  search_cut({ rest, isDelivered, isStored, leadsSearchId, operationId, part, request }, { options }) {
+  search_cut({ rest, isDelivered, isStored, leadsSearchId, operationId, part, request }, ran) {
+    const { options } = ran;
     const { append, output } = options;
     if (operationId === undefined) {
       if (rest <= 0) return allArrived;
+      if (leadsSearchId === undefined)
+        return 'Nothing is stored, and the service sent no ID of this search, so the same command buys all of its leads again.';
       const exclude = [...(request.dedup_service_leads ?? []), leadsSearchId].join(',');
       const objective = request.objective.length > 200 ? '"…"' : shellWord(request.objective);
       return `To buy the rest: leadpipe search ${request.entity_type} ${objective} --limit ${rest} --dedup-service-leads ${shellWord(exclude)}`;
@@ -149,7 +154,7 @@ const hints: Hints = {
       return `${lost}${bought}.${keep}\nTo print what is stored, for free: ${show}`;
     }
     const again = isDelivered ? [] : [`${toStored(true, 'print')}${show}`];
-    const resume = toResumeCommand(operationId);
+    const resume = toResumeCommand(operationId, ran);
     if (rest > 0) return [...again, `To buy the rest: ${resume}`].join('\n');
     const isLeft = output !== undefined && output !== '-' && !(append && isDelivered);
     return [allArrived, ...(isLeft ? [`To complete ${output}, for free: ${resume}`] : again)].join('\n');
@@ -157,7 +162,7 @@ const hints: Hints = {
   unplaced({ isList, isStored, operationId }, { options: { append, output } }) {
     if (operationId === undefined) return 'Nothing is stored, because of --no-history.';
     if (isList)
-      return `The answers are stored. To write them to a file, for free: ${toResumeCommand(operationId)} -o <file>`;
+      return `The answers are stored. To write them to a file, for free: ${toElsewhere(operationId)}`;
     // -o without --append would replace the rows of the file.
     const file = append ? '<file>' : output && shellWord(output);
     const place = file === undefined ? '' : ` -o ${file}`;
@@ -171,7 +176,7 @@ const hints: Hints = {
     return `${near === undefined ? '' : `Did you mean ${near}? `}To see the purchases of this machine: leadpipe history`;
   },
   resume_elsewhere: ({ operationId }) =>
-    `Nothing was sent. To resume in another file, with all leads: ${toResumeCommand(operationId)} -o <file>`,
+    `Nothing was sent. To resume in another file, with all leads: ${toElsewhere(operationId)}`,
   damaged_leads:
     'To print the leads that can be read: leadpipe history show <operation-id>. leadpipe did not change the file.',
   other_columns: 'Choose the columns with --columns, or write to another file.',
@@ -183,8 +188,9 @@ const hints: Hints = {
     `The task keeps running at the service. To read its leads, for free: ${toCommand(['task', 'wait', leadsSearchId])}`,
   creation_in_doubt:
     'Run the same command again: it uses the same idempotency key, so the task is bought only once.',
-  task_unbegun: ({ operationId }) => `To resume it, without buying it twice: ${toResumeCommand(operationId)}`,
-  task_left: (task, { options }) => `To resume: ${toTaskCommand(task, options)}`,
+  task_unbegun: ({ operationId }, ran) =>
+    `To resume it, without buying it twice: ${toResumeCommand(operationId, ran)}`,
+  task_left: (task, ran) => `To resume: ${toTaskCommand(task, ran)}`,
   replay_too_old:
     'It may have been charged; check `leadpipe balance`. To search again, run the same command; it is a new purchase.',
   list_left({ isOverLimit, operationId, setting, until }, ran) {
@@ -216,13 +222,13 @@ const hints: Hints = {
     if (unknown > 0) {
       const lost = local ? 'whose answers were lost' : 'that may have been charged';
       says.push(
-        `To also buy again the rows ${lost}, run ${again === sameCommand ? `${sameCommand} with --retry-unknown` : `\`${toResumeCommand(operationId)} --retry-unknown\``}.`,
+        `To also buy again the rows ${lost}, run ${again === sameCommand ? `${sameCommand} with --retry-unknown` : `\`${toResumeCommand(operationId, ran)} --retry-unknown\``}.`,
       );
     }
     if (ran.options.append === true && kept !== undefined) {
       says.push('With --append, all rows are added together, when none of them is missing.');
       if (ran.options.input !== '-')
-        says.push(`To write them into a new file now, run \`${toResumeCommand(operationId)} -o <file>\`.`);
+        says.push(`To write them into a new file now, run \`${toElsewhere(operationId)}\`.`);
     }
     if (isIdle) says.push(startOver);
     else if (isDone) says.push('The same command buys all rows again, unless the run has a name (--run).');
@@ -238,13 +244,11 @@ const sameCommand = 'the same command again';
  * Pure: how to resume a list: with the same command, if it writes to a file or has a name; else by its operation. Undefined if its rows can't
  * be read again.
  */
-function toListCommand(
-  operationId: string,
-  { has, options: { input, output, run } }: Ran,
-): string | undefined {
+function toListCommand(operationId: string, ran: Ran): string | undefined {
+  const { input, output, run } = ran.options;
   const isOfFile = output !== undefined && output !== '-';
-  if (has('--input') && (isOfFile || run !== undefined)) return sameCommand;
-  return input === '-' ? undefined : `\`${toResumeCommand(operationId)}\``;
+  if (ran.has('--input') && (isOfFile || run !== undefined)) return sameCommand;
+  return input === '-' ? undefined : `\`${toResumeCommand(operationId, ran)}\``;
 }
 
 function unresumable(operationId: string): string {
@@ -298,18 +302,20 @@ export function toResume({ details: { facts } }: LeadpipeError, ran = noCommand)
   switch (facts?.is) {
     case 'rest_in_doubt':
     case 'task_unbegun':
-      return toResumeCommand(facts.operationId);
+      return toResumeCommand(facts.operationId, ran);
     case 'search_cut':
     case 'unplaced':
       return facts.operationId === undefined || !facts.isStored
         ? undefined
-        : toResumeCommand(facts.operationId);
+        : toResumeCommand(facts.operationId, ran);
     case 'list_left':
-      return ran.options.input === '-' ? undefined : toResumeCommand(facts.operationId);
+      return ran.options.input === '-' ? undefined : toResumeCommand(facts.operationId, ran);
     case 'rows_failed':
-      return facts.failed === 0 || ran.options.input === '-' ? undefined : toResumeCommand(facts.operationId);
+      return facts.failed === 0 || ran.options.input === '-'
+        ? undefined
+        : toResumeCommand(facts.operationId, ran);
     case 'task_left':
-      return toTaskCommand(facts, ran.options);
+      return toTaskCommand(facts, ran);
     case 'task_created':
       return toCommand(['task', 'wait', facts.leadsSearchId, ...routeWords(ran.options)]);
     default:
@@ -332,9 +338,10 @@ export function toHint({ details }: LeadpipeError, ran = noCommand): string | un
 /** Pure: the command that resumes the operation of a task; without an operation, the one that continues from the position. */
 export function toTaskCommand(
   { leadsSearchId, resumeBy: resume, pts, operationId }: Omit<Extract<Facts, { is: 'task_left' }>, 'is'>,
-  options: Ran['options'],
+  ran: Pick<Ran, 'isResume' | 'options'>,
 ): string {
-  if (operationId !== undefined) return toResumeCommand(operationId);
+  const { options } = ran;
+  if (operationId !== undefined) return toResumeCommand(operationId, ran);
   const { append, output, format } = options;
   const words = ['task', resume, leadsSearchId, ...from(pts), ...routeWords(options)];
   if (append && output !== undefined) words.push('-o', output, '--append');
@@ -342,8 +349,28 @@ export function toTaskCommand(
   return toCommand(words);
 }
 
-function toResumeCommand(operationId: string): string {
-  return `leadpipe resume ${operationId}`;
+/** The output of `resume` can be another one than that of its operation: the next run has to name it again. */
+function toResumeCommand(
+  operationId: string,
+  { isResume, options }: Pick<Ran, 'isResume' | 'options'>,
+): string {
+  return toCommand(['resume', operationId, ...(isResume ? outputWords(options) : [])]);
+}
+
+function toElsewhere(operationId: string): string {
+  return `leadpipe resume ${operationId} -o <file>`;
+}
+
+/** The options that say where the records go, and in which form. */
+function outputWords({ append, columns = [], csvRaw, delimiter, format, output }: Ran['options']): string[] {
+  return [
+    ...(output === undefined ? [] : ['-o', output]),
+    ...(format === undefined ? [] : ['-f', format]),
+    ...columns.flatMap((one) => ['--columns', one]),
+    ...(delimiter === undefined ? [] : ['--delimiter', delimiter]),
+    ...(csvRaw ? ['--csv-raw'] : []),
+    ...(append ? ['--append'] : []),
+  ];
 }
 
 function from(pts: number): string[] {

@@ -83,7 +83,7 @@ function toText(
   const isFree = ran?.options.local || error instanceof UsageError || error instanceof ConfigurationError;
   const search = facts !== undefined && 'leadsSearchId' in facts ? facts : undefined;
   const ids = toFacts([
-    search && `${search.is === 'search_cut' ? 'search' : 'task'} ${search.leadsSearchId}`,
+    search?.leadsSearchId && `${search.is === 'search_cut' ? 'search' : 'task'} ${search.leadsSearchId}`,
     requestId && `request ${requestId}`,
     operationId && `operation ${operationId}`,
     charged && !isFree && `charged: ${charged}`,

@@ -23,6 +23,7 @@ import { inputNames, printEndNote, printInputNotes } from '../options/inputs.ts'
 import { fileOf, toFormat } from '../options/record-options.ts';
 import { defaultConcurrency, listTerms, type RowsOptions, toShard } from '../options/rows-options.ts';
 import { type Resumes, runAndShow, type Shown } from '../run-and-show.ts';
+import { factsOf } from '../run-facts.ts';
 import { checkColumns } from './chosen-columns.ts';
 import { toFilling } from './filling.ts';
 import { columnsOf, layoutOf } from './list-columns.ts';
@@ -75,6 +76,10 @@ export async function buyList(
             `sent for row ${event.row.number}: ${shortened(event.sends)}${toUnused(input, event.row, ' · not used: ')}`,
           );
         if (event.is === 'row_failed') await errors.write(event.row, event.failure, warnLater);
+        if (event.is === 'rows_ended' && kinds[list.kind].prints === 'list')
+          factsOf(context).leads = received.records;
+        // An empty input is probably a mistake.
+        if (event.is === 'rows_ended' && !event.isStopped && event.counts.done > 0) errors.complete();
       },
       resumes,
     };

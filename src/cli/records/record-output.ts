@@ -1,12 +1,8 @@
-import { realpath } from 'node:fs/promises';
-import { sep } from 'node:path';
 import { toZonedTime, type Zone } from '../../clock.ts';
 import { headersOf } from '../../columns/columns.ts';
 import type { Layout, Printed, TableColumn } from '../../columns/layout.ts';
 import { readProfile } from '../../config/settings.ts';
 import type { Context } from '../../context.ts';
-import { UsageError } from '../../errors.ts';
-import { targetOf } from '../../files/target.ts';
 import type { JsonView } from '../../json/text.ts';
 import type { Delivery } from '../../operations/delivery.ts';
 import { toSigns } from '../../output/ascii.ts';
@@ -75,7 +71,7 @@ export async function openOutput(
 ): Promise<Delivery> {
   const settings = printed.settings ?? (await readProfile(context, undefined)).settings;
   const plan = toOutputPlan(context, options, printed, settings.format);
-  if (plan.file !== undefined) await checkNotOwnFolder(context, plan.file);
+  if (plan.file !== undefined) (await import('../run-facts.ts')).recordOutput(context, plan.file);
   const opened = await openRows(context, plan, announce);
   const { say, warn } = createNotes(context, options);
   let finished: Promise<string | undefined> | undefined;
@@ -136,28 +132,6 @@ function toOutputPlan(
     signs: onTerminal ? toSigns(context, context.stdout) : undefined,
     links: isForPeople && onTerminal && color && hasHyperlinks(context),
   };
-}
-
-/** Throws UsageError for a file in the folders of leadpipe's own settings and records. */
-async function checkNotOwnFolder(context: Context, file: string): Promise<void> {
-  const target = await targetOf(file);
-  for (const name of ['config', 'state'] as const) {
-    const folder = await realFolder(() => context.directories[name]);
-    if (folder === undefined || !target.startsWith(folder + sep)) continue;
-    throw new UsageError(
-      `can't write ${file}: it is in the folder where leadpipe keeps its own ${name === 'config' ? 'settings' : 'records'}`,
-      'Write to a file in another folder.',
-    );
-  }
-}
-
-/** Undefined if the folder does not exist, or can't be determined. */
-async function realFolder(folderOf: () => string): Promise<string | undefined> {
-  try {
-    return await realpath(folderOf());
-  } catch {
-    return undefined;
-  }
 }
 
 /** Removes the status line while rows are written to the screen. */

@@ -33,7 +33,8 @@ export function createErrors(
   const names = aboutFailure.map(uniqueNames(own, aboutFailure));
   const added = names.map((header) => ({ header, from: [[header]] }));
   let output: Awaited<ReturnType<typeof openRows>> | undefined;
-  let failed = false;
+  /** Whether the file is put in place. */
+  let isDue = false;
   let ended: Promise<unknown> | undefined;
   const errors = {
     /** Opens the file. Returns the output of the list, whose `cut` also ends this file. Throws as `openRows`. */
@@ -66,7 +67,7 @@ export function createErrors(
       warn: (line: string) => void,
     ): Promise<void> {
       const { number, line, isRow, record = '{}' } = row;
-      failed = true;
+      isDue = true;
       if (output === undefined) {
         const own = placeOf(row);
         const isNamed = message.startsWith(own);
@@ -82,9 +83,13 @@ export function createErrors(
         ),
       ]);
     },
-    /** Without failed rows, an existing file stays unchanged. A second call returns the outcome of the first. */
+    /** For a list that was worked through: without failed rows, the file has only its header, so that no failure of an earlier list is in it. */
+    complete(): void {
+      isDue = true;
+    },
+    /** A stopped list without failed rows leaves an existing file unchanged. A second call returns the outcome of the first. */
     async end(): Promise<void> {
-      ended ??= Promise.resolve(failed ? output?.finish() : output?.cut());
+      ended ??= Promise.resolve(isDue ? output?.finish() : output?.cut());
       await ended;
     },
   };

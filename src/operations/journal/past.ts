@@ -25,6 +25,8 @@ export interface PastPurchase {
   readonly credits_after?: number | null;
   readonly charged: 'no' | 'maybe' | 'yes' | null;
   readonly credits_at_most: number | null;
+  /** Whether the service has ended it. */
+  readonly is_settled?: boolean;
 }
 
 const what = 'the costs of past purchases';

@@ -97,19 +97,19 @@ async function* buy(run: Run, kind: AnswerKind, body: object, isAgain: boolean):
     const failure = failureOf(kind, text);
     const records = failure === undefined ? await recordsOf(kind, text) : [];
     bought = { ...bought, records: records.length };
-    if (isStored || folder === undefined) {
-      const outcome = failure === undefined ? 'complete' : 'no_result';
-      const found = Number(foundIn(kind, text) > 0);
-      const told = {
-        ...{ charged, found, not_found: 1 - found },
-        ...(kinds[kind].prints === 'list' ? { leads: records.length } : {}),
-      };
-      yield* keep(() => run.end(entry.answered(requestId), entry.terminal(outcome, told)));
-    }
+    const found = Number(foundIn(kind, text) > 0);
+    const terminal = entry.terminal(failure === undefined ? 'complete' : 'no_result', {
+      ...{ charged, found, not_found: 1 - found },
+      ...(kinds[kind].prints === 'list' ? { leads: records.length } : {}),
+    });
+    const isRecorded = isStored || folder === undefined;
+    if (isRecorded) yield* keep(() => run.end(entry.answered(requestId), terminal));
     if (failure !== undefined) throw toNoResult(failure);
     if (refusal !== undefined) throw refusal.with({ facts: toFacts(bought) });
     await run.deliver(records);
     await run.place();
+    // What could not be stored was bought all the same, and only now nothing is missing.
+    if (!isRecorded) await run.end(terminal).catch(() => undefined);
     yield { is: 'ended' };
     return bought;
   } catch (error) {

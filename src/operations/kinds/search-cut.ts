@@ -53,7 +53,7 @@ export function toCutError(
     technical,
     idempotencyKey,
     facts:
-      leadsSearchId === undefined || leads === 0
+      leads === 0
         ? { is: 'in_doubt' }
         : {
             is: 'search_cut',

@@ -6,7 +6,8 @@ import { createWarnings, countOf as leadsOf } from '../wording.ts';
 /** Maximum number of leads and of batches: far more than a search can have, and few enough for the memory. */
 const maxOfOneStream = 1_000_000;
 
-const isLead = isOf('object');
+/** Whether an item of a batch or page is a lead. Others are left out: stored and printed, they would count as bought, and no reader expects them. */
+export const isLead = isOf('object');
 
 type Batch = Extract<SearchEvent, { kind: 'batch' }>;
 type Done = Extract<SearchEvent, { kind: 'done' }>;
@@ -27,7 +28,6 @@ export function createSearchReading() {
   /** Warnings about the whole stream, kept apart so that warnings about many batches can't displace them. */
   const remarks: string[] = [];
   let all: Set<number> | undefined;
-  let taken = 0;
   let leads = 0;
   let counted = 0;
   let countedByDone = 0;
@@ -68,11 +68,12 @@ export function createSearchReading() {
     const { batch_index, count, cum_count } = batch;
     const name = batch_index === undefined ? 'a batch' : `batch ${batch_index}`;
     const sent = entities ?? [];
-    const room = maxOfOneStream - taken;
-    const fresh = unseen(batch_index, count ?? 0, sent.slice(0, room));
-    const ofThem = fresh.filter(isLead).length;
+    const sentLeads = sent.filter(isLead);
+    const room = maxOfOneStream - leads;
+    const fresh = unseen(batch_index, count ?? 0, sentLeads.slice(0, room));
     if (entities === undefined) oddities.add(`${name} came without a list of leads`);
-    if (ofThem < fresh.length) oddities.add(`${name} had something that is not a lead`);
+    if (sentLeads.length < sent.length)
+      oddities.add(`${name} had something that is not a lead, which was left out`);
     if (count === undefined) {
       oddities.add(`the service did not say how many leads are in ${name}; it sent ${sent.length}`);
     } else if (count !== sent.length) {
@@ -80,9 +81,8 @@ export function createSearchReading() {
     }
     leadsSearchId ??= batch.leads_search_id;
     counted = Math.max(counted, cum_count ?? 0);
-    taken += fresh.length;
-    leads += ofThem;
-    if (sent.length > room || batches.size > maxOfOneStream) {
+    leads += fresh.length;
+    if (sentLeads.length > room || batches.size > maxOfOneStream) {
       end = `the service sent more than ${maxOfOneStream} leads or batches; the rest was not read`;
     }
     return fresh;
@@ -134,8 +134,8 @@ export function createSearchReading() {
       all ??= new Set([unnumbered, ...[...batches.values()].map(({ digests }) => digests)].flat());
       return all.has(fingerprintOf(entity));
     },
-    /** The number of entities taken, of leads among them, and the highest count that the service sent. */
-    counts: () => ({ taken, leads, counted }),
+    /** The number of leads taken, and the highest count that the service sent. */
+    counts: () => ({ leads, counted }),
     /**
      * Call this after the end of the stream. Why it is not certain that everything arrived; undefined if it is. A done event with the right
      * count is enough, with or without the sentinel, even if the stream was then cut (`cut` is the reason).

@@ -8,7 +8,7 @@ import type { JsonText, Records } from '../../json/text.ts';
 import { framesOf } from '../../transport/frames.ts';
 import { RequestError } from '../../transport/request-error.ts';
 import type { Running } from '../events.ts';
-import { createSearchReading, type SearchReading } from './search-proof.ts';
+import { createSearchReading, isLead, type SearchReading } from './search-proof.ts';
 import { readTask, toUnread } from './task-follow.ts';
 import type { Waiting } from './task-patience.ts';
 
@@ -28,7 +28,6 @@ export interface SearchSummary extends SearchIds {
   readonly cut: string | undefined;
   /** The error that cut it, if any: of the stream, of `deliver`, or a StoppedError. */
   readonly cause: unknown;
-  /** Leads that arrived. Other records are delivered, but not counted. */
   readonly leads: number;
   readonly isDelivered: boolean;
   readonly stopReason: string | undefined;
@@ -73,7 +72,7 @@ export async function* searchEntities(
   let { leadsSearchId, stopReason } = reading.summary();
   if (cut !== undefined && leadsSearchId !== undefined && isOfTheStream(cause)) {
     try {
-      const rest = await recoverSearch(client, waiting, leadsSearchId, reading);
+      const rest = yield* recoverSearch(client, waiting, leadsSearchId, reading);
       if (rest !== undefined) {
         recovered = rest.entities.length;
         yield* pass(rest.entities);
@@ -111,21 +110,27 @@ export async function readFrames(text: string) {
  * are missing in the stream, by position; undefined unless the search is done, at least as many leads are read as the stream counted, and they
  * include all leads of the stream unchanged: otherwise a lead could be written twice. Throws StoppedError.
  */
-async function recoverSearch(
+async function* recoverSearch(
   client: Client,
   waiting: Waiting,
   leadsSearchId: string,
   reading: SearchReading,
-): Promise<{ readonly entities: readonly JsonText[]; readonly stopReason: string | undefined } | undefined> {
-  const { taken, counted } = reading.counts();
+): Running<{ readonly entities: readonly JsonText[]; readonly stopReason: string | undefined } | undefined> {
+  const { leads, counted } = reading.counts();
   const read: JsonText[] = [];
   const seen = toUnread(0);
   const task = { leadsSearchId, num: pageSize, poll, timeoutMs };
   try {
     for await (const event of readTask(client, waiting, task, seen)) {
-      if (event.is === 'page') for (const entity of event.page.entities) read.push(entity);
+      if (event.is === 'page')
+        for (const entity of event.page.entities) if (isLead(entity)) read.push(entity);
+      if (event.is === 'stumbled') {
+        // Whoever has stopped the service on this machine does not start it again at once.
+        if (event.fault instanceof RequestError && event.fault.fault === 'not_running') return undefined;
+        yield event;
+      }
       // One search can't have more leads than this. Stop, since they are all held in memory.
-      if (read.length > taken + limits.entityLimit.max) return undefined;
+      if (read.length > leads + limits.entityLimit.max) return undefined;
     }
   } catch (error) {
     if (waiting.signal.aborted) throw error;
@@ -133,7 +138,7 @@ async function recoverSearch(
   }
   if (seen.state !== 'done' || read.length < counted) return undefined;
   const entities = read.filter((entity) => !reading.has(entity));
-  return read.length - entities.length === taken ? { entities, stopReason: seen.stopReason } : undefined;
+  return read.length - entities.length === leads ? { entities, stopReason: seen.stopReason } : undefined;
 }
 
 /** Whether an error is one of the stream: not of the output, and not a stop. */

@@ -5,11 +5,13 @@ import { type JsonText, withMembers } from '../../json/text.ts';
 import { RequestError } from '../../transport/request-error.ts';
 import type { Buyer } from '../buyer.ts';
 import type { Delivery } from '../delivery.ts';
-import { type Running, type Stage, warningsOf } from '../events.ts';
+import { type Received, type Running, type Stage, warningsOf } from '../events.ts';
 import { entry } from '../journal/entries.ts';
 import { noJournal } from '../journal/journal.ts';
+import type { Entries } from '../journal/journal-file.ts';
+import { openOperation, readOfTask } from '../known-operations.ts';
 import { type LeadFilter, noFilter } from '../only-new/filter.ts';
-import type { Operation } from '../operation.ts';
+import { costOf, fold, type Operation } from '../operation.ts';
 import type { ReadTerms } from '../order.ts';
 import type { Run } from '../run-state.ts';
 import { countOf, plural, toStopReason } from '../wording.ts';
@@ -156,14 +158,14 @@ async function* end(run: TaskRun, reading: TaskReading): Running<TaskReading> {
   // If the reader of the output has gone, no message is needed.
   if (left?.outcome !== 'reader_closed') yield* warningsOf(warnings);
   if (left !== undefined) throw left;
-  yield { is: 'ended' };
+  yield { is: 'ended', received: toReceived(reading) };
   if (state === 'error') throw toTaskError(reading);
   return reading;
 }
 
 /** Puts the output in place. The journal has `answered` before that, and `terminal` after it. */
 async function place(
-  { delivery, end, place: putInPlace }: TaskRun,
+  { buyer, delivery, end, place: putInPlace }: TaskRun,
   reading: TaskReading,
 ): Promise<undefined> {
   const { readyCount, requestId, state, stopReason } = reading.summary;
@@ -172,6 +174,27 @@ async function place(
   if (delivery.file !== undefined) await end(entry.answered(requestId, known));
   await putInPlace(isPartial);
   await end(toTerminal(isPartial ? 'partial' : 'complete', reading));
+  // Without it, the creation counts with all that the task could have cost.
+  if (reading.bought === undefined && hasEnded(state))
+    await settleCreation(buyer, reading).catch(() => undefined);
+}
+
+/** Records what a task has cost in the operation that has created it, if that did not wait for its end. */
+async function settleCreation({ connection, context }: Buyer, reading: TaskReading): Promise<void> {
+  const { leadsSearchId, summary } = reading;
+  for (const { end, intent, operationId } of await readOfTask(context, leadsSearchId)) {
+    if (intent.command !== 'task create' || intent.origin !== connection.origin || end?.leads !== undefined)
+      continue;
+    const { journal, operation } = await openOperation(context, operationId);
+    try {
+      const leads = Math.max(summary.position, summary.readyCount);
+      const known = toTerminal('complete', { ...reading, leads, excluded: 0, bought: operationId });
+      const entries: Entries = [...operation.entries, known];
+      await journal.end({ ...known, spent: costOf(fold('', entries)) });
+    } finally {
+      await journal.close();
+    }
+  }
 }
 
 /** Prints a task that is stored completely, and puts its output in place. Throws `partial` if the task ended in error. */
@@ -195,9 +218,13 @@ export async function* toPlacedTask(run: Run, operation: Operation): Running<Tas
   };
   await run.place(state === 'error');
   await run.end(toTerminal(state === 'error' ? 'partial' : 'complete', reading));
-  yield { is: 'ended' };
+  yield { is: 'ended', received: toReceived(reading) };
   if (state === 'error') throw toTaskError(reading);
   return reading;
+}
+
+function toReceived({ summary, ...reading }: TaskReading): Received {
+  return { ...reading, stopReason: summary.stopReason };
 }
 
 function toTerminal(outcome: Outcome, { summary, leads, excluded, bought }: TaskReading) {

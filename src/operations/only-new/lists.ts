@@ -1,7 +1,8 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { StoreContext } from '../../context.ts';
 import { digestOf } from '../../digest.ts';
-import { LocalIoError } from '../../errors.ts';
+import { ConfigurationError, LocalIoError } from '../../errors.ts';
 import { type HeldLock, isLocked, withFolderLock } from '../../files/folder-lock.ts';
 import { checkedLines, type LineLog, notStored, openLog, toCheckedLine } from '../../files/line-log.ts';
 import { syncFolder } from '../../files/private-folder.ts';
@@ -61,6 +62,27 @@ export async function openRunFile(
     const error = notStored(what, path, thrown);
     throw error instanceof LocalIoError ? error.with({ charged: 'no', facts: { is: 'no_journal' } }) : error;
   }
+}
+
+/**
+ * Takes the leads of an operation, whose lock the caller has, out of a list. Throws ConfigurationError for a damaged list, LocalIoError, and
+ * `temporary` as `withFolderLock`.
+ */
+export async function removeRun(context: StoreContext, folder: string, operationId: string): Promise<void> {
+  const path = join(folder, `${operationId}${ending}`);
+  await withFolderLock(folder, context, 'the list of these leads', async (lock) => {
+    const lines = await readLines(folder, [foldedFile], (damage) => {
+      throw new ConfigurationError(damage, 'leadpipe did not change it.');
+    });
+    const others = lines.filter((line) => line.operation_id !== operationId);
+    if (others.length < lines.length) {
+      await writeAtomically(join(folder, foldedFile), others.map(toDeliveredLine).join(''), what, lock);
+    }
+    await rm(path, { force: true }).catch((error: unknown) => {
+      throw notStored(what, path, error);
+    });
+    await syncFolder(folder);
+  });
 }
 
 /** Merges the files of finished runs when there are many. Changes nothing where one is damaged. `lock` is that of the folder. */

@@ -65,6 +65,7 @@ export const historyMembers = ['operation_id', ...Object.keys(damaged)];
 export interface KnownPurchase {
   readonly record: HistoryRecord;
   readonly intent: Intent;
+  readonly isSettled?: boolean;
 }
 
 export type HistoryEntry = KnownPurchase | { readonly record: HistoryRecord; readonly damage: string };
@@ -82,12 +83,17 @@ export async function* readHistory(context: StoreContext, since?: Date): AsyncGe
     try {
       const operation = await readOperation(journals, op);
       if (operation === undefined) continue;
-      yield { record: await readHistoryRecord(operation), intent: operation.intent };
+      yield await toKnownPurchase(operation);
     } catch (error) {
       if (!(error instanceof LeadpipeError)) throw error;
       yield { record: { operation_id: op, ...damaged }, damage: toDamageLine(error) };
     }
   }
+}
+
+export async function toKnownPurchase(operation: Operation): Promise<KnownPurchase> {
+  const { intent, isSettled } = operation;
+  return { record: await readHistoryRecord(operation), intent, isSettled };
 }
 
 /** Whether an operation can cost credits: a single purchase, or a list of them. */
@@ -128,7 +134,8 @@ interface Stored {
 
 /** Pure: the state of a purchase; `isRunning` while a process works on it. */
 function toHistoryRecord(operation: Operation, isRunning: boolean, stored: Stored) {
-  const { creditsAfter, end, endOfRun, failed, intent, isDropped, isSent, operationId, progress } = operation;
+  const { creditsAfter, end, endOfRun, failed, intent, isDropped, isSent, operationId, progress, resumes } =
+    operation;
   const ofTask = isTask(intent.command);
   const excluded = Math.max(progress.excluded, stored.excluded);
   const delivered = Math.max(progress.delivered, stored.delivered);
@@ -144,12 +151,16 @@ function toHistoryRecord(operation: Operation, isRunning: boolean, stored: Store
     if (end?.outcome === 'not_found' && progress.isNamed) return 'lost';
     if (end !== undefined) {
       const none = end.outcome === 'unknown' ? 'unknown' : 'failed';
-      return states[end.outcome] ?? (received > 0 && !ofTask ? 'partial' : none);
+      const known = states[end.outcome];
+      // Nothing resumes what was stopped before it could cost anything.
+      if (known === 'interrupted' && resumes === 'no') return none;
+      return known ?? (received > 0 && !ofTask ? 'partial' : none);
     }
     // Only its first rows were wanted.
     if (endOfRun.done_rows !== undefined) return states[endOfRun.outcome ?? 'partial'] ?? 'partial';
     if (progress.isNamed || received > 0) return 'interrupted';
-    return !wasSent && !ofTask ? 'interrupted' : 'unknown';
+    if (wasSent || ofTask) return 'unknown';
+    return resumes === 'no' ? 'failed' : 'interrupted';
   }
 
   /** What is known about the cost where the journal does not say it. */

@@ -6,7 +6,7 @@ import { createJournals } from '../journal/journal-file.ts';
 import { addPast, type PastPurchase } from '../journal/past.ts';
 import { keptDays } from '../journal/retention.ts';
 import { readOperation } from '../known-operations.ts';
-import { isPurchase, type KnownPurchase, readHistoryRecord } from './history.ts';
+import { isPurchase, type KnownPurchase, toKnownPurchase } from './history.ts';
 
 /**
  * Stores the costs of these operations before their records are removed, and deletes costs older than 400 days. With `byDays`, deletes them only
@@ -42,16 +42,16 @@ async function readPastPurchase(context: StoreContext, op: string): Promise<Past
     !isPurchase({ key: operation.intent.index.key, kind: operation.intent.command })
   )
     return undefined;
-  return toPastPurchase({ record: await readHistoryRecord(operation), intent: operation.intent });
+  return toPastPurchase(await toKnownPurchase(operation));
 }
 
 /** Pure: what stays of a purchase when its record is removed. Totals need nothing else. */
-export function toPastPurchase({ record, intent }: KnownPurchase): PastPurchase {
+export function toPastPurchase({ record, intent, isSettled = false }: KnownPurchase): PastPurchase {
   const { command, list, operation_id: op, service, state } = record;
   const { leads, found, not_found, charged, credits_at_most, credits_before, credits_after } = record;
   const { command: kind, profile, time } = intent;
   const counts = { leads, found, not_found };
   const credits = { charged, credits_at_most, credits_before, credits_after };
   const known = { op, time, kind, profile, list, ...counts, ...credits };
-  return { ...known, command: command ?? kind, service: service ?? '', state };
+  return { ...known, command: command ?? kind, service: service ?? '', state, is_settled: isSettled };
 }

@@ -40,7 +40,7 @@ export async function addUp(
     const of = { ...one, day, month }[by];
     const sums = totals.get(of);
     // The cost of a task is known when it has ended.
-    const isSettled = charged === 'no' || (state === 'complete' && charged !== null);
+    const isSettled = charged === 'no' || one.is_settled || (state === 'complete' && charged !== null);
     totals.set(of, {
       of,
       purchases: (sums?.purchases ?? 0) + 1,

@@ -1,6 +1,6 @@
 import { Argument } from 'commander';
 import type { Context } from '../../../context.ts';
-import { checkDroppable, dropOperation } from '../../../operations/drop.ts';
+import { checkDroppable, dropOperation, hasFileLeft } from '../../../operations/drop.ts';
 import { keptDays } from '../../../operations/journal/retention.ts';
 import { isTask, rowsOf } from '../../../operations/kinds/kinds.ts';
 import { readKnown } from '../../../operations/known-operations.ts';
@@ -39,21 +39,21 @@ async function runHistoryDrop(context: Context, id: string, options: ReportOptio
   const { say } = createNotes(context, options);
   const subject = record.subject === null ? '' : `: ${record.subject}`;
   say(`${id}, ${record.command}${subject}, started ${timeOf(context, operation)}.`);
-  say(toLoss(record, operation));
+  say(toLoss(record, operation, await hasFileLeft(operation)));
   if (canAsk(context) && !(await confirm(context, 'Drop it?'))) return say('Nothing was changed.');
   await dropOperation(context, id);
   say('Dropped.');
 }
 
-/** Pure: what will be lost, and what stays. */
-function toLoss(record: HistoryRecord, operation: Operation): string {
-  const { command, options } = operation.intent;
+/** Pure: what will be lost, and what stays. `isFileLeft`: its leads are in no other output. */
+function toLoss(record: HistoryRecord, operation: Operation, isFileLeft: boolean): string {
+  const { command, list, options } = operation.intent;
   const { leads_search_id: id, operation_id, service } = record;
   const isLocal = service === 'local';
   if (isTask(command)) {
     return id === null
       ? 'Its task may have been bought, but its ID never arrived. If you drop it, leadpipe no longer asks for this ID: the same command buys a new task.'
-      : `If you drop it, nothing resumes it. The task itself keeps running at the service${isLocal ? '' : ', and is charged as usual'}. To read its leads, for free: leadpipe task wait ${shellWord(id)}${isLocal ? ' --local' : ''}`;
+      : `If you drop it, nothing resumes it, and the same command buys a new task. The task itself keeps running at the service${isLocal ? '' : ', and is charged as usual'}. To read its leads, for free: leadpipe task wait ${shellWord(id)}${isLocal ? ' --local' : ''}`;
   }
   const count = receivedOf(record);
   const all = rowsOf(command) === undefined ? 'leads' : 'rows';
@@ -61,6 +61,8 @@ function toLoss(record: HistoryRecord, operation: Operation): string {
   const loss =
     typeof options.run === 'string'
       ? `nothing resumes it; the run ${options.run} still knows these answers.`
-      : `you pay for these ${all} again.`;
+      : list === undefined || isFileLeft
+        ? `you pay for these ${all} again.`
+        : `they stay in your list "${list}", so --only-new leaves them out.`;
   return `${received} ${loss} For ${keptDays.answers} days, this prints the results, for free: leadpipe history show ${operation_id}`;
 }

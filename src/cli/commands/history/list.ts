@@ -81,7 +81,7 @@ export const createHistoryList = defineCommand({
     ' "service":"https://api.example.com","stop_reason":null,',
     ' "rows_done":null,"rows_total":null,"found":null,"not_found":null}',
     'state: complete, partial (it ended, and there is more), failed, running,',
-    '       interrupted, dropped, damaged, unknown (sent; no answer arrived)',
+    '       interrupted, dropped, damaged, lost (task gone), unknown (no answer)',
     'credits_before, credits_after: your balance, where a limit asked for it',
     'list:  the list that the leads count for (--only-new, --list)',
     'excluded: leads that were left out on this machine (delivered before)',

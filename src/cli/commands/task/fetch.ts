@@ -58,7 +58,7 @@ async function runTaskFetch(
     const { state, position: pts } = reading.summary;
     if (state === 'created' || state === 'running') {
       createNotes(context, options).say(
-        `There may be more leads later. To continue from position ${pts}: ${toTaskCommand({ ...reading, pts }, options)}`,
+        `There may be more leads later. To continue from position ${pts}: ${toTaskCommand({ ...reading, pts }, { options })}`,
       );
     }
     checkHasLeads(reading, options);

@@ -58,7 +58,10 @@ export function reportReading(
   const { leads, excluded, leadsSearchId, list, summary } = reading;
   const { position, readyCount, state, stopReason } = summary;
   const { append: _, ...route } = options;
-  const again = toTaskCommand({ leadsSearchId, resumeBy: 'fetch', pts: 0, operationId: undefined }, route);
+  const again = toTaskCommand(
+    { leadsSearchId, resumeBy: 'fetch', pts: 0, operationId: undefined },
+    { options: route },
+  );
   const isOver = hasEnded(state);
   const isPast = leads + excluded === 0 && readyCount > 0 && position >= readyCount;
   close(context, options, {
@@ -74,7 +77,7 @@ export function reportReading(
     next: isPast
       ? `To read all of them, for free: ${again}`
       : isOver
-        ? toSaveHint(context, options, leads, [again])
+        ? toSaveHint(context, options, leads, again)
         : undefined,
   });
 }
