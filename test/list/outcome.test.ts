@@ -150,6 +150,14 @@ describe('rows without a result', () => {
     });
   });
 
+  it('are not charged again where another run of the same name has bought them', async () => {
+    for (const name of ['a.jsonl', 'b.jsonl']) {
+      const args = ['-o', file(name), '--run', 'october'];
+      expect((await withRows('research', ['x', 'nothing'], ...args)).code).toBe(3);
+    }
+    expect((await historyOf(env)).records).toMatchObject([{ charged: 'yes' }, { charged: 'no' }]);
+  });
+
   it('have cost nothing with --local', async () => {
     writeFileSync(file('rows.txt'), 'qqqq\nzzzz');
     const { code, stderr } = await leadpipe('research', '--local', '--input', file('rows.txt'));
