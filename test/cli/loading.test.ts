@@ -40,7 +40,7 @@ it.each<[words: string, budget: number, code?: number, stdin?: string]>([
   ['--version', 5],
   ['balance', 70],
   ['search company "fintech in Berlin" --limit 4 -o leads.csv', 130, 3],
-  ['resume', 136],
+  ['resume', 137],
   ['contact email "CTO of Nordlicht Pay"', 132],
   ['contact email --input - -o out.csv', 163, 0, rows],
   ['history list', 102],
