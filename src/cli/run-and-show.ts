@@ -18,8 +18,7 @@ import { closeUnread } from './messages/closing-line.ts';
 import { createNotes, toCounted, withStatus } from './messages/status-line.ts';
 import { fileOf, type RecordOptions } from './options/record-options.ts';
 import type { ConnectionOptions } from './options/shared-options.ts';
-import { checkColumns } from './records/chosen-columns.ts';
-import { openOutput, type PrintedOutput } from './records/record-output.ts';
+import { checkColumns, openOutput, type PrintedOutput } from './records/record-output.ts';
 import { learn, recordNewPrice } from './run-facts.ts';
 
 export interface Shown {

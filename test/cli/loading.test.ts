@@ -40,11 +40,11 @@ it.each<[words: string, budget: number, code?: number, stdin?: string]>([
   ['--version', 5],
   ['balance', 70],
   ['search company "fintech in Berlin" --limit 4 -o leads.csv', 130, 3],
-  ['resume', 137],
+  ['resume', 136],
   ['contact email "CTO of Nordlicht Pay"', 132],
   ['contact email --input - -o out.csv', 163, 0, rows],
   ['history list', 102],
-  ['mcp', 102, 0, session.join('')],
+  ['mcp', 101, 0, session.join('')],
   ['serve --port 0', 81, 143],
 ])('%s loads at most %i files of src', async (words, budget, code = 0, stdin = '') => {
   const loaded = fileOf('loaded.json', '');

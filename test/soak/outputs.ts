@@ -488,11 +488,9 @@ function checkFile(world: World, output: string, after: readonly string[], runs:
       if (!mayPlace(run)) return false;
       const own = after.filter((row) => isRowOf(row, run.order.name));
       // If another run replaces the file right before an addition is renamed over it, the last one stands.
+      const isReplaced = runs.some((one) => one !== run && !one.isAppended);
       const possible = run.isAppended
-        ? [
-            [...content, ...own],
-            [...before, ...own],
-          ]
+        ? [[...content, ...own], ...(isReplaced ? [[...before, ...own]] : [])]
         : [own];
       const others = left.filter((one) => one !== run);
       return possible.some((rows) => explains(rows, others));

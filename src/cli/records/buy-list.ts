@@ -24,10 +24,10 @@ import { fileOf, toFormat } from '../options/record-options.ts';
 import { defaultConcurrency, listTerms, type RowsOptions, toShard } from '../options/rows-options.ts';
 import { type Resumes, runAndShow, type Shown } from '../run-and-show.ts';
 import { factsOf } from '../run-facts.ts';
-import { checkColumns } from './chosen-columns.ts';
 import { toFilling } from './filling.ts';
 import { columnsOf, layoutOf } from './list-columns.ts';
 import { checkOutputOpen, type PurchaseOptions, toBuyer, toTerms } from './orders.ts';
+import { checkColumns } from './record-output.ts';
 import { csvLike, namesIn, openRowsInput, type RowInput, toUnused } from './rows-input.ts';
 import { createErrors, createReceived, toProgress, toSummary } from './rows-report.ts';
 

@@ -1,7 +1,9 @@
 import { toChosen, toColumnWord } from '../../columns/chosen-names.ts';
 import type { Layout, LayoutOf } from '../../columns/layout.ts';
 import { UsageError } from '../../errors.ts';
+import { shownColumns } from '../../output/table-columns.ts';
 import { listed, nearest } from '../../requests/closed-list.ts';
+import { headsOf } from '../../requests/template.ts';
 import { shellWord } from '../messages/quoted.ts';
 import { type RecordOptions, toNames } from '../options/record-options.ts';
 
@@ -9,13 +11,11 @@ import { type RecordOptions, toNames } from '../options/record-options.ts';
  * Throws UsageError for a name of --columns that no record can have, before anything is bought. If the service may send unknown members, only
  * a name that resembles a known one is refused.
  */
-export async function checkColumns({ columns }: RecordOptions, layout: Layout | LayoutOf): Promise<void> {
-  if (columns === undefined || typeof layout === 'function') return;
-  // Loaded late, since most runs choose no columns.
-  const [{ shownColumns }, { headsOf }] = await Promise.all([
-    import('../../output/table-columns.ts'),
-    import('../../requests/template.ts'),
-  ]);
+export function checkChosenColumns(
+  columns: NonNullable<RecordOptions['columns']>,
+  layout: Layout | LayoutOf,
+): void {
+  if (typeof layout === 'function') return;
   const all = [...layout.columns, ...shownColumns(layout), ...(layout.offered ?? [])];
   const headers = [...new Set(all.map(({ header }) => header))];
   const known = new Set(headers);

@@ -38,6 +38,13 @@ export interface PrintedOutput extends Printed {
 
 type OutputOptions = RecordOptions & ReportOptions;
 
+/** As `checkChosenColumns`, which most runs don't load, since they choose no columns. */
+export async function checkColumns(options: RecordOptions, layout: Printed['layout']): Promise<void> {
+  if (options.columns === undefined) return;
+  const { checkChosenColumns } = await import('./chosen-columns.ts');
+  checkChosenColumns(options.columns, layout);
+}
+
 /**
  * Runs `work` with the output open. It is opened before anything is sent, so that a full disk or a wrong path costs nothing. If `work`
  * returns, the file of `-o` appears; if it throws, the rows stay in a temporary file. Throws what `work` throws, LocalIoError, UsageError.
@@ -48,10 +55,7 @@ export async function withOutput<T>(
   printed: PrintedOutput,
   work: (output: Delivery) => Promise<T>,
 ): Promise<T> {
-  if (options.columns !== undefined) {
-    const { checkColumns } = await import('./chosen-columns.ts');
-    await checkColumns(options, printed.layout);
-  }
+  await checkColumns(options, printed.layout);
   const output = await openOutput(context, options, printed);
   try {
     const result = await work(output);
