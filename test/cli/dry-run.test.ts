@@ -265,7 +265,7 @@ describe('a search that was left', () => {
     const at = createMachine(ledger.url, ledgerKey);
     const line = 'search company fintech --limit 25 -o leads.jsonl';
     const child = at.start(line);
-    await until(() => at.files().includes('leads.jsonl.part') && at.read('leads.jsonl.part').includes('\n'));
+    await until(() => at.files().includes('leads.jsonl.part') && at.read('leads.jsonl.part').includes('}\n'));
     child.kill('SIGKILL');
     await resultOf(child);
     await ledger.quiet();
