@@ -47,14 +47,7 @@ export async function openSummary(
   command: string,
   { options }: Ran,
 ): Promise<void> {
-  const others = { '-o': fileOf(options), '--input': options.input, '--errors': options.errors };
-  for (const [name, other] of Object.entries(others)) {
-    if (other === undefined || !(await isSameFile(path, other))) continue;
-    throw new UsageError(
-      `--summary and ${name} are the same file, ${path}`,
-      'Name another file for one of them.',
-    );
-  }
+  await checkOtherFiles(context, path, options);
   await checkNotOwnFolder(context, path);
   const facts = factsOf(context);
   const output = fileOf(options);
@@ -70,6 +63,23 @@ export async function openSummary(
       return exit === 0 ? exitCodes.local_io.code : exit;
     }
   };
+}
+
+/** The run writes no summary, and throws UsageError, if the summary would replace a file that the run reads or writes. */
+export async function checkOtherFiles(
+  { run }: Pick<Context, 'run'>,
+  path: string,
+  options: Ran['options'],
+): Promise<void> {
+  const others = { '-o': fileOf(options), '--input': options.input, '--errors': options.errors };
+  for (const [name, other] of Object.entries(others)) {
+    if (other === undefined || !(await isSameFile(path, other))) continue;
+    delete run.atExit;
+    throw new UsageError(
+      `--summary and ${name} are the same file, ${path}`,
+      'Name another file for one of them.',
+    );
+  }
 }
 
 /** Pure: the summary of a run that ends with this code. */

@@ -330,6 +330,30 @@ describe('the file', () => {
     expect(machine.files()).toEqual(['rows.txt']);
   });
 
+  it.each([
+    ['output', 'out.csv'],
+    ['input', './rows.txt'],
+  ])('is not the %s of the run that is resumed', async (_, name) => {
+    const { gate, open } = createGate('p2');
+    const service = await startRowService({ gate });
+    const machine = createMachine(service.url);
+    machine.write('rows.txt', 'p1\np2\n');
+    machine.write('out.csv', 'of yesterday\n');
+    const child = machine.start('contact email --input rows.txt -o out.csv --concurrency 1');
+    await until(() => service.requests() === 2);
+    child.kill('SIGKILL');
+    await resultOf(child);
+    open();
+    const before = machine.read(name);
+    const [{ operation_id: id }] = await machine.history();
+    for (const line of ['resume', `resume ${id}`]) {
+      const { code, stderr } = await machine.leadpipe(`${line} --summary ${name}`);
+      expect({ code, stderr }).toMatchObject(ending(2, 'are the same file'));
+    }
+    expect(machine.read(name)).toBe(before);
+    expect(service.requests()).toBe(2);
+  });
+
   it('is not written for an invalid command line', async () => {
     const machine = createMachine();
     for (const line of [

@@ -182,6 +182,11 @@ async function resume(context: Context, given: ResumeOptions, resumes: Resumes):
     history: true,
     ...(maxCredits === undefined ? {} : { maxCredits }),
   };
+  if (given.summary !== undefined) {
+    const { checkOtherFiles } = await import('../summary.ts');
+    const { input } = operation.terms.options as Partial<RowsOptions>;
+    await checkOtherFiles(context, given.summary, { ...options, ...(input ? { input } : {}) });
+  }
   if (rowsOf(intent.command) !== undefined) return await resumeList(context, options, resumes);
   if (given.first !== undefined) throw new UsageError('--first is for a list (--input)');
   await withConnection(context, options, async (connection) => {

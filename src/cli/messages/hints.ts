@@ -13,7 +13,6 @@ export interface Ran {
     readonly run?: string;
     readonly input?: string;
     readonly errors?: string;
-    readonly summary?: string;
   };
   readonly args: readonly string[];
   /** Whether the command has this option, given or not. */

@@ -17,6 +17,7 @@ export interface ReportOptions {
 
 export interface ProfileOptions extends ReportOptions {
   readonly profile?: string;
+  readonly summary?: string;
 }
 
 export interface ConnectionOptions extends ProfileOptions {
