@@ -345,8 +345,8 @@ describe('the file', () => {
     await resultOf(child);
     open();
     const before = machine.read(name);
-    const [{ operation_id: id }] = await machine.history();
-    for (const line of ['resume', `resume ${id}`]) {
+    const [latest] = await machine.history();
+    for (const line of ['resume', `resume ${latest?.operation_id}`]) {
       const { code, stderr } = await machine.leadpipe(`${line} --summary ${name}`);
       expect({ code, stderr }).toMatchObject(ending(2, 'are the same file'));
     }
