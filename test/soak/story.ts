@@ -340,7 +340,7 @@ async function runTogether(
     const isOver =
       result.code === null
         ? !over.has(order) && isComplete(history, run, known, others.join())
-        : result.code === 0;
+        : result.code === 0 || isSaidToBeOver(result);
     if (!isOver) continue;
     end(world, order, isUnstored(result));
     over.add(order);
@@ -377,6 +377,9 @@ function changeInputs(world: World, orders: readonly Order[]): void {
 /** Whether a run said that its leads, or its end, could not be stored. */
 const isUnstored = ({ stderr }: Result): boolean =>
   /may deliver and charge them again|may buy the rest of it again/.test(stderr);
+
+/** Whether a run said that its list is finished, though its rows could not be added: an earlier run had added the others. */
+const isSaidToBeOver = ({ stderr }: Result): boolean => stderr.includes('The same command buys all rows again');
 
 /** The next order of the same is another purchase. Leads that could not be stored may come again. */
 function end(world: World, order: Order, mayComeAgain: boolean): void {
