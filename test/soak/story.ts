@@ -379,7 +379,8 @@ const isUnstored = ({ stderr }: Result): boolean =>
   /may deliver and charge them again|may buy the rest of it again/.test(stderr);
 
 /** Whether a run said that its list is finished, though its rows could not be added: an earlier run had added the others. */
-const isSaidToBeOver = ({ stderr }: Result): boolean => stderr.includes('The same command buys all rows again');
+const isSaidToBeOver = ({ stderr }: Result): boolean =>
+  stderr.includes('The same command buys all rows again');
 
 /** The next order of the same is another purchase. Leads that could not be stored may come again. */
 function end(world: World, order: Order, mayComeAgain: boolean): void {
