@@ -151,18 +151,9 @@ export function toBegunCheck(
       const folder = folderOf(journals.stateDir, line.op);
       // Nothing was added to it since, and no process works on it.
       if (linesOf(known, line.op) === linesOf(index, line.op) && !isLocked(folder)) continue;
-      const other = await readOperation(journals, line.op).catch(() => undefined);
-      // If it has not written its intent yet, the match in the index counts.
-      if (other !== undefined && !isSameOrder(other.intent, intent, isTool)) continue;
-      throw toBegun(folder, line.op);
+      if (line.exact === intent.index.exact) throw toBegun(folder, line.op);
     }
   };
-}
-
-/** Lists with the same output are the same order if they read the same file; calls of agents, if their requests are identical. */
-function isSameOrder(one: Intent, other: Intent, isTool: boolean): boolean {
-  if (isTool) return isSameRequest(one, other);
-  return one.options.input === other.options.input;
 }
 
 type Requested = Pick<Ordered, 'body' | 'requested'>;

@@ -61,11 +61,13 @@ export type NewIntent = Omit<Intent, 'index' | 'number'>;
 
 /** The intent with its data for the index: the journal only stores them, and does not know what is bought. */
 export async function withDigests(intent: NewIntent): Promise<Intent> {
-  const { command, idempotency_key: key, leads_search_id, reserved, worst_case } = intent;
+  const { command, idempotency_key: key, leads_search_id, options, reserved, worst_case } = intent;
+  const exact = options.tool === true ? (intent.requested ?? intent.body) : options.input;
   // The worst case of a list is that of one row.
   const worst = reserved ?? (rowsOf(command) === undefined ? worst_case : undefined);
   const index: Indexed = {
     ...(await digestsOf(intent)),
+    exact: typeof exact === 'string' ? digestOf(exact) : undefined,
     key: key === undefined ? undefined : digestOf(key),
     task: leads_search_id,
     worst,

@@ -189,6 +189,26 @@ describe.runIf(process.platform === 'linux')('a run that wakes up without its lo
     expect(task.files()).toEqual(['leads.jsonl']);
   });
 
+  it('a list of another file is not the one that stopped before its beginning was written', async () => {
+    const service = await startRowService({});
+    const machine = createMachine(service.url);
+    machine.write('a.txt', 'who 1\n');
+    machine.write('b.txt', 'who 2\n');
+    const line = (input: string) => `contact email --input ${input} -o out.csv`;
+    // The index has its line already.
+    const after = join(machine.state, 'index', 'operations.jsonl');
+    const first = machine.start(
+      line('a.txt'),
+      faultyWith({ mode: 'stop', at: 1, on: 'journal.jsonl', after }),
+    );
+    const firstEnd = resultOf(first);
+    await until(() => isStopped(first));
+    expect(await machine.run(line('b.txt'))).toMatchObject({ code: 0 });
+    first.kill('SIGCONT');
+    expect(await firstEnd).toMatchObject({ code: 0 });
+    expect(machine.read('out.csv')).toMatch(/^who 1,/m);
+  });
+
   it('a search: what arrives afterwards is neither stored nor written', async () => {
     let stream: Socket | undefined;
     const [early = '', late = '', ...end] = searchFrames([['{"name":"A"}'], ['{"name":"X"}']]);

@@ -9,6 +9,8 @@ export type Indexed = Readonly<{
   /** Digests that find operations of the same order. A match must be compared in full. */
   like: string;
   same?: string | undefined;
+  /** Of the input of a list, or of the request of an agent's call: another one is not the same order, even at the same time. */
+  exact?: string | undefined;
   output?: string | undefined;
   run?: string | undefined;
   key?: string | undefined;
