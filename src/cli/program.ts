@@ -118,6 +118,10 @@ export async function runProgram(context: Context, given: readonly string[]): Pr
           (fits(action) ? undefined : toCorrection(action, argv));
         if (correction !== undefined) throw correction;
       }
+      const { errors, output, summary } = options;
+      if ([errors, output, summary].every((file) => file === undefined)) return;
+      const { checkNamedFiles } = await import('./named-files.ts');
+      await checkNamedFiles(context, ran);
       if (ran.options.summary === undefined) return;
       // The command line is valid.
       const { nameOf, openSummary } = await import('./summary.ts');

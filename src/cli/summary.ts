@@ -1,7 +1,7 @@
 import type { Context, RunFacts } from '../context.ts';
-import { type Charged, UsageError } from '../errors.ts';
+import type { Charged } from '../errors.ts';
 import { prepareExitFile } from '../files/end-file.ts';
-import { checkNotOwnFolder, isSameFile } from '../files/target.ts';
+import { checkNotOwnFolder } from '../files/target.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { Ran } from './messages/hints.ts';
 import { fileOf } from './options/record-options.ts';
@@ -39,7 +39,7 @@ type Summary = Readonly<Record<keyof typeof summaryMembers, unknown>>;
 
 /**
  * Prepares the file of --summary, which is written when the process ends, with its exit code. Throws LocalIoError if it can't be written,
- * UsageError if the run uses it for something else, or it is in leadpipe's own folders.
+ * UsageError if it is in leadpipe's own folders.
  */
 export async function openSummary(
   context: Context,
@@ -47,7 +47,6 @@ export async function openSummary(
   command: string,
   { options }: Ran,
 ): Promise<void> {
-  await checkOtherFiles(context, path, options);
   await checkNotOwnFolder(context, path);
   const facts = factsOf(context);
   const output = fileOf(options);
@@ -63,23 +62,6 @@ export async function openSummary(
       return exit === 0 ? exitCodes.local_io.code : exit;
     }
   };
-}
-
-/** The run writes no summary, and throws UsageError, if the summary would replace a file that the run reads or writes. */
-export async function checkOtherFiles(
-  { run }: Pick<Context, 'run'>,
-  path: string,
-  options: Ran['options'],
-): Promise<void> {
-  const others = { '-o': fileOf(options), '--input': options.input, '--errors': options.errors };
-  for (const [name, other] of Object.entries(others)) {
-    if (other === undefined || !(await isSameFile(path, other))) continue;
-    delete run.atExit;
-    throw new UsageError(
-      `--summary and ${name} are the same file, ${path}`,
-      'Name another file for one of them.',
-    );
-  }
 }
 
 /** Pure: the summary of a run that ends with this code. */

@@ -354,6 +354,26 @@ describe('the file', () => {
     expect(service.requests()).toBe(2);
   });
 
+  it.each([
+    ['search company @mine.txt', '-o mine.txt'],
+    ['search company @mine.txt', '--summary mine.txt'],
+    ['search company x --dedup-custom-leads @mine.txt', '--summary ./mine.txt'],
+    ['search company x --dedup-custom-leads @mine.txt -f jsonl', '-o mine.txt'],
+    ['enrich Acme --schema mine.txt', '--summary mine.txt'],
+    ['contact email --input rows.txt --errors mine.csv', '-o mine.csv'],
+    ['contact email --input mine.csv', '--errors mine.csv'],
+  ])('of `%s` is not replaced by %s', async (line, more) => {
+    const service = await startRowService();
+    const machine = createMachine(service.url);
+    machine.write('rows.txt', 'a\n');
+    const text = '{"type":"object","properties":{"city":{"type":"string"}}}\n';
+    for (const name of ['mine.txt', 'mine.csv']) machine.write(name, text);
+    const { code, stderr } = await machine.leadpipe(`${line} ${more}`);
+    expect({ code, stderr }).toMatchObject(ending(2, 'are the same file'));
+    expect([machine.read('mine.txt'), machine.read('mine.csv')]).toEqual([text, text]);
+    expect(service.requestsOfAll()).toBe(0);
+  });
+
   it('is not written for an invalid command line', async () => {
     const machine = createMachine();
     for (const line of [

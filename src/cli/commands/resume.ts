@@ -182,10 +182,10 @@ async function resume(context: Context, given: ResumeOptions, resumes: Resumes):
     history: true,
     ...(maxCredits === undefined ? {} : { maxCredits }),
   };
-  if (given.summary !== undefined) {
-    const { checkOtherFiles } = await import('../summary.ts');
+  if (given.summary !== undefined || given.output !== undefined) {
     const { input } = operation.terms.options as Partial<RowsOptions>;
-    await checkOtherFiles(context, given.summary, { ...options, ...(input ? { input } : {}) });
+    const { checkNamedFiles } = await import('../named-files.ts');
+    await checkNamedFiles(context, { args: [], options: { ...options, ...(input ? { input } : {}) } });
   }
   if (rowsOf(intent.command) !== undefined) return await resumeList(context, options, resumes);
   if (given.first !== undefined) throw new UsageError('--first is for a list (--input)');

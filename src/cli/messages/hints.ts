@@ -13,6 +13,7 @@ export interface Ran {
     readonly run?: string;
     readonly input?: string;
     readonly errors?: string;
+    readonly schema?: string;
   };
   readonly args: readonly string[];
   /** Whether the command has this option, given or not. */

@@ -214,20 +214,14 @@ function checkTogether({ idempotencyKey, history }: Options): void {
   }
 }
 
-/** Throws UsageError where one file would overwrite another. */
-async function checkFiles({ input, errors, ...options }: Options): Promise<void> {
+/** Throws UsageError where the output would overwrite the input, which a shell may have opened. */
+async function checkFiles({ input, ...options }: Options): Promise<void> {
   const output = fileOf(options);
   // On most systems, these paths name redirected input and output.
   const given = input === '-' ? '/dev/stdin' : input;
-  const pairs = [
-    ['--errors', errors, '-o', output],
-    ['--errors', errors, '--input', given],
-    [output === undefined ? 'standard output' : '-o', output ?? '/dev/stdout', '--input', given],
-  ] as const;
-  for (const [one, file, other, another] of pairs) {
-    if (file === undefined || another === undefined || !(await isSameFile(file, another))) continue;
+  if (output === undefined && (await isSameFile('/dev/stdout', given))) {
     throw new UsageError(
-      `${one} and ${other} are the same file, ${output === undefined ? another : file}`,
+      `standard output and --input are the same file, ${given}`,
       'Name another file for one of them.',
     );
   }
