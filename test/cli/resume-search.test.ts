@@ -146,6 +146,17 @@ describe('resume of a search', () => {
     expect(at.files()).toEqual(['b.csv', 's.json']);
   });
 
+  it.each([
+    ['b.csv', 'name;Site\r\nA;\r\nB;\r\nC;\r\n'],
+    ['b.jsonl', '{"name":"A","Site":null}\n{"name":"B","Site":null}\n{"name":"C","Site":null}\n'],
+  ])('into %s keeps the columns and, in CSV, the delimiter', async (name, all) => {
+    const operation = await cut('-o leads.csv --columns name,Site=links.website --delimiter ;');
+    expect((await resume(operation, `-o ${name}`)).code).toBe(0);
+    expect(at.read(name)).toBe(all);
+    const ended = `${operation} has already ended (state: complete). Nothing was bought`;
+    expect(await resume(operation)).toMatchObject(ending(2, ended));
+  });
+
   it.each(files)('into %s, named again, continues it as it was started', async (name, options, all) => {
     symlinkSync('.', at.pathOf('link'));
     const operation = await cut(`-o ${name} ${options}`);

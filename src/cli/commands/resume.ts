@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { extname, resolve } from 'node:path';
 import { Argument, Option } from 'commander';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, notResumable, UsageError } from '../../errors.ts';
@@ -154,7 +154,9 @@ async function toUnresumable(operation: Operation): Promise<LeadpipeError> {
   const print = `To print its results, for free: leadpipe history show ${operationId}`;
   if (kindOf(command)?.isResumable) {
     const { state } = await readHistoryRecord(operation);
-    const isPlaced = output !== null && operation.entries.some(({ type }) => type === 'placed');
+    const isPlaced =
+      output !== null &&
+      operation.entries.some((one) => one.type === 'placed' && one.output === intent.index.output);
     const place = isPlaced ? `; its output is ${output}` : '';
     const words = `${operationId} has already ended (state: ${state})${place}. Nothing was bought`;
     return new UsageError(words, isTask(command) ? undefined : print);
@@ -173,7 +175,8 @@ async function resume(context: Context, given: ResumeOptions, resumes: Resumes):
   const { intent } = operation;
   const isSameOutput = await isOutputOf(operation, given);
   // Use the output options of the run that started it.
-  const records = isSameOutput ? fromTerms(operation.terms) : {};
+  const begun = fromTerms(operation.terms);
+  const records = isSameOutput ? begun : { ...formFor(given, begun), ...given };
   const maxCredits = given.maxCredits ?? intent.max_credits;
   const options = {
     ...given,
@@ -250,6 +253,13 @@ function routeOf(
       ? { local: true as const }
       : {}),
   };
+}
+
+/** Pure: the options of an output that another file gets, too: the columns and, if its name ends as that of the first, what else shapes CSV. */
+function formFor({ format, output }: RecordOptions, begun: RecordOptions): RecordOptions {
+  const isAlike = format === undefined && extname(output ?? '') === extname(begun.output ?? '');
+  const names = isAlike ? ['columns', 'csvRaw', 'delimiter'] : ['columns'];
+  return Object.fromEntries(Object.entries(begun).filter(([name]) => names.includes(name))) as RecordOptions;
 }
 
 async function resumeList(
