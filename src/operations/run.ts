@@ -189,7 +189,8 @@ async function* begin<Kind extends Runnable>(start: Start): Running<Results[Kind
       const most = toCounted(planned.costs);
       // Refuse first: a refused order needs no question.
       await day?.(await reader.openIndex(), most);
-      yield { is: 'again', before, credits: creditsOf(most) };
+      const credits = creditsOf(most);
+      if (credits !== 0) yield { is: 'again', before, credits };
     }
     run.journal = await createJournal(context, context.ids.operationId());
   } catch (error) {

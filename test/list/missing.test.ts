@@ -64,6 +64,16 @@ describe('--only-missing', () => {
     );
   });
 
+  it('says nothing of an earlier purchase where nothing is bought', async () => {
+    write('whole.csv', 'objective,email\nAda,a@x\nBo,\n');
+    const args = ['--input', 'whole.csv', '--only-missing'];
+    await contacts(...args, '-o', 'out.csv');
+    write('whole.csv', 'objective,email\nAda,a@x\nBo,b@x\n');
+    const { code, stderr } = await contacts(...args, '-o', 'again.csv');
+    expect({ code, paid: paid() }).toEqual({ code: 0, paid: ['Bo'] });
+    expect(stderr).not.toContain('already bought');
+  });
+
   it('continues with the answers of JSON, in their form', async () => {
     const lines = [
       '{"objective":"Ada","email":{"content":"a@x","reference":null},"id":12345678901234567890}',
