@@ -114,7 +114,8 @@ export function toRowsFailedError(
   const words: string[] = [];
   const rows = `of ${countOf(done, 'row')}`;
   if (failed > 0) {
-    const maybe = unknown === 0 || isFree ? '' : `; ${unknown} of them may have been charged`;
+    const some = plural(failed, 'it', `${unknown} of them`);
+    const maybe = unknown === 0 || isFree ? '' : `; ${some} may have been charged`;
     words.push(`${failed} ${rows} ${plural(failed, 'has', 'have')} no answer${maybe}`);
   }
   if (withoutResult > 0) {
