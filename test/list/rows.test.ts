@@ -519,6 +519,13 @@ describe('money', () => {
     expect(paid()).toEqual(['Ada']);
   });
 
+  it('of a row whose answer was lost does not count it as done where the list is stopped', async () => {
+    await serve({ lost: new Set(['Bo']), credits: 2 });
+    write('list.txt', 'Ada\nBo\nCy\n');
+    const stopped = await contacts('--input', 'list.txt', '-o', 'out.jsonl', '--concurrency', '1');
+    expect(stopped).toMatchObject(ending(5, '. 1 row is done, 1 failed (', 'charged: yes'));
+  });
+
   it('of a row whose answer was lost is not spent again, unless it is asked for', async () => {
     const lost = new Set(['Bo', 'Cy']);
     await serve({ lost });
