@@ -19,7 +19,7 @@ export const exitCodes = {
   unknown: { code: 8, meaning: 'outcome unknown: it may have been bought; check before you run it again' },
   not_enabled: { code: 9, meaning: 'the service does not offer this to you yet (503)' },
   local_io: { code: 74, meaning: "a file can't be read or written: disk full, no permission" },
-  temporary: { code: 75, meaning: 'temporary, nothing new was charged: run it again later' },
+  temporary: { code: 75, meaning: 'temporary: run it again later; the error says if it was charged' },
   interface: { code: 76, meaning: 'the service sent an invalid answer' },
   configuration: {
     code: 78,

@@ -6,7 +6,8 @@ import { hasEnded } from '../contract/types.ts';
 import { LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { isTask } from '../operations/kinds/kinds.ts';
-import { readPage } from '../operations/kinds/task-follow.ts';
+import { readPage, toUnread } from '../operations/kinds/task-follow.ts';
+import { settleCreation } from '../operations/kinds/task-reading.ts';
 import { readKnown } from '../operations/known-operations.ts';
 import type { Operation } from '../operations/operation.ts';
 import { readHistory, readHistoryRecord } from '../operations/report/history.ts';
@@ -81,10 +82,10 @@ export const freeTools: readonly FreeRow[] = [
     gives: { leads: list, ...listed, output: string, status: string, complete: boolean },
     always: ['leads', 'count', 'status', 'complete'],
     run: ({ read, context, signal, options }, { leads_search_id, position, show, output }) =>
-      read(async (client, settings) => {
+      read(async (client, connection) => {
         const leadsSearchId = toTaskId(leads_search_id);
         const waiting = { clock: context.clock, random: context.random, signal };
-        const poll = toPollTimes(settings);
+        const poll = toPollTimes(connection.settings);
         let next: number = position;
         let last: Page['value'] | undefined;
         const readNext = async (num: number): Promise<readonly JsonText[]> => {
@@ -104,6 +105,9 @@ export const freeTools: readonly FreeRow[] = [
         const leads = output === undefined ? await readNext(show) : [];
         const { status = 'running', ready_count = 0, limit }: Partial<Page['value']> = last ?? {};
         const isWhole = hasEnded(status) && next >= ready_count;
+        const summary = { ...toUnread(next), readyCount: ready_count, state: status };
+        // An error here must not hide the leads.
+        await settleCreation({ connection, context }, { leadsSearchId, summary }).catch(() => undefined);
         return {
           output: file,
           leads: leads.map(toAgentValue),

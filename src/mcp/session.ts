@@ -53,9 +53,7 @@ export function createSession(context: Context, options: McpOptions) {
     if ('kind' in tool) return await paid.call(tool, args, toCaller(request, theirs));
     const { telling, waits } = createProgress(context.clock, createReport(request, undefined));
     const read: FreeCall['read'] = (work) =>
-      telling('reading', () =>
-        connect(({ newFreeClient, settings }) => work(newFreeClient(waits), settings)),
-      );
+      telling('reading', () => connect((connection) => work(connection.newFreeClient(waits), connection)));
     return toCallResult(await tool.run({ context, options, signal: request.signal, read }, args));
   }
 

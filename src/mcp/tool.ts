@@ -53,7 +53,7 @@ export interface FreeCall {
   readonly options: McpOptions;
   readonly signal: AbortSignal;
   /** Runs `work` with a client, and reports that it is running. */
-  read<T>(work: (client: FreeClient, settings: Connection['settings']) => Promise<T>): Promise<T>;
+  read<T>(work: (client: FreeClient, connection: Connection) => Promise<T>): Promise<T>;
 }
 
 /** A row of the table of tools. */

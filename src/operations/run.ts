@@ -342,7 +342,8 @@ function createBalance(run: Building, before: number | undefined) {
   let after: number | undefined;
   return {
     async ask(): Promise<void> {
-      if (isAsked || run.operationId === undefined) return;
+      // A run that was refused has spent nothing: the balance belongs to other purchases.
+      if (isAsked || run.operationId === undefined || !run.isBegun) return;
       isAsked = true;
       after = await readBalanceSoon(run.buyer, balanceMs);
       // A balance that can't be read or written down is never a reason to fail.

@@ -4,7 +4,7 @@ import { toStopReason } from '../../src/operations/wording.ts';
 
 const unpriced = { credits: 0, unknown: { setting: 'price.contact.email' } } as const;
 const paid = { isPaid: true } as const;
-const before = { received: 22, delivered: 20 };
+const before = { received: 22, delivered: 20, printed: 20 };
 
 it.each<[Parameters<typeof toClosingLine>[0], string | undefined, string]>([
   [
@@ -86,6 +86,9 @@ it.each<[Parameters<typeof toClosingLine>[0], string | undefined, string]>([
     '3 leads, 23 in all · limit of 25 reached',
   ],
   [{ leads: 2, stopReason: 'limit', limit: 25, before }, undefined, '2 leads, 22 in all · limit reached'],
+  // Standard output gets the stored leads that were not printed, too.
+  [{ leads: 2, before: { ...before, printed: 15 } }, undefined, '7 leads, 22 in all'],
+  [{ leads: 0, before: { ...before, printed: 0 } }, undefined, '20 leads'],
   [{ leads: 3, isReplaced: true }, 'a.csv', '3 leads in a.csv (replaced)'],
   [{ what: '1 email found', isOfRows: true, isReplaced: true }, 'a.csv', 'a.csv (replaced): 1 email found'],
   [{ leads: 35, state: 'running' }, undefined, '35 leads · task running'],

@@ -298,6 +298,15 @@ describe('a purchase that it refuses', () => {
     expect(readdirSync(join(at.state, 'operations'))).toEqual([]);
   });
 
+  it('is the rest of a list, which keeps the balance of its own purchases', async () => {
+    await bought(`${list(5)} -o out.csv --max-credits 10 --first 2`);
+    await bought('contact email a -q');
+    const before = await at.history();
+    expect(before).toContainEqual(expect.objectContaining({ credits_before: 1000, credits_after: 998 }));
+    await refused('resume --max-credits 100');
+    expect(await at.history()).toEqual(before);
+  });
+
   it('is the rest of a search, which stays as it was', async () => {
     const there = await machineWith(cutting);
     const line = 'search company x --limit 8 -o x.csv';

@@ -293,6 +293,17 @@ describe('history show', () => {
     expect(await at.leadpipe(`history show ${operation}`)).toMatchObject(ending(6, says));
   });
 
+  it.each(['search company x -o out.csv', 'contact email x'])(
+    'names no output and no cost where the key was used before: %s',
+    async (line) => {
+      const at = await home(errorAnswer('409 Conflict', 'request_already_exists', 'used'));
+      expect(await at.leadpipe(`${line} --idempotency-key k-12345678`)).toMatchObject({ code: 8 });
+      const { stderr } = await at.show();
+      expect(stderr).toContain('has nothing to show (state: unknown)');
+      expect(stderr).not.toMatch(/charged|out\.csv/);
+    },
+  );
+
   it('an operation stopped before it was recorded is not confused with another', async () => {
     const { state, leadpipe } = createMachine();
     mkdirSync(join(state, 'operations', 'op_1k82shlr40001p'), { recursive: true });

@@ -275,6 +275,17 @@ describe('resume of a search', () => {
     expect(at.read('leads.jsonl')).toBe(lines(...first, ...leadsOfCut(1), ...leadsOfCut(2), ...rest));
   });
 
+  it('counts the stored leads that it prints', async () => {
+    const operation = operationIn((await search('--limit 2')).stderr);
+    const journal = join(at.state, 'operations', operation, 'journal.jsonl');
+    // Killed before it was written down that the lead is printed.
+    const isKept = (line: string): boolean => !/"type":"(printed|terminal)"/.test(line);
+    writeFileSync(journal, readFileSync(journal, 'utf8').split('\n').filter(isKept).join('\n'));
+    const { stderr, stdout } = await resume(operation);
+    expect(stdout).toBe(lines(...first));
+    expect(stderr).toMatch(/^2 leads · cost /m);
+  });
+
   it.each([[rest], [[]]])('tells how to save all that arrived: %j', async (brought) => {
     script.last = brought;
     const operation = await cut('--limit 3');

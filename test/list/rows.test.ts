@@ -519,6 +519,13 @@ describe('money', () => {
     expect(paid()).toEqual(['Ada']);
   });
 
+  it('of a row whose answer was lost does not count it as done where the list is stopped', async () => {
+    await serve({ lost: new Set(['Bo']), credits: 2 });
+    write('list.txt', 'Ada\nBo\nCy\n');
+    const stopped = await contacts('--input', 'list.txt', '-o', 'out.jsonl', '--concurrency', '1');
+    expect(stopped).toMatchObject(ending(5, '. 1 row is done, 1 failed (', 'charged: yes'));
+  });
+
   it('of a row whose answer was lost is not spent again, unless it is asked for', async () => {
     const lost = new Set(['Bo', 'Cy']);
     await serve({ lost });
@@ -882,7 +889,11 @@ describe('a limit on credits', () => {
     await until(() => service.charged.size === 2);
     // What was charged then is not known here. What the killed run has sent is not told as bought now.
     expect(await contacts(...args)).toMatchObject(
-      ending(3, /cost at most 4 credits \((1|2|none) of them now\)/, '1 of them may have been charged'),
+      ending(
+        3,
+        /cost at most 4 credits \((1|2|none) of them now\)/,
+        '1 of 4 rows has no answer; it may have been charged',
+      ),
     );
     expect(paid()).toEqual(['p1', 'p2', 'p3', 'p4']);
   });

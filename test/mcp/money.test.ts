@@ -280,6 +280,22 @@ describe('only what is new', () => {
   });
 });
 
+it('a task counts with what it found, once task_fetch has seen that it has ended', async () => {
+  const { service, env } = await startLedger({});
+  const { ask } = await startAgent({ env });
+  const task = { entity_type: 'company', objective: 'fintech', limit: 900 };
+  const { leads_search_id } = await ask('task_create', task);
+  while (!(await ask('task_status', { leads_search_id })).complete);
+  expect((await ask('history_list')).purchases).toMatchObject([{ credits_at_most: 900, charged: null }]);
+  const { count } = await ask('task_fetch', { leads_search_id, show: 5 });
+  expect(count).toBe(service.spent());
+  expect(count).toBeLessThan(900);
+  const { purchases } = await ask('history_list');
+  expect(purchases).toMatchObject([
+    { state: 'complete', credits_at_most: count, charged: 'yes', leads: count },
+  ]);
+});
+
 describe('limits', () => {
   let service: Awaited<ReturnType<typeof startLedger>>['service'];
   let newUser: () => Record<string, string>;

@@ -1,6 +1,7 @@
 import type { Context, RunFacts } from '../../context.ts';
 import { type Charged, LeadpipeError } from '../../errors.ts';
 import { balanceMs } from '../../operations/events.ts';
+import type { LeadsBefore } from '../../operations/kinds/search-cut.ts';
 import type { Listed } from '../../operations/only-new/filter.ts';
 import { exact } from '../../operations/prices.ts';
 import { countOf, plural, toStopReason } from '../../operations/wording.ts';
@@ -23,8 +24,8 @@ export interface Closing {
   /** Anything else to say. */
   readonly also?: string | undefined;
   readonly leads?: number;
-  /** For a search that was resumed: how many leads arrived before, and how many of them were delivered. */
-  readonly before?: { readonly received: number; readonly delivered: number } | undefined;
+  /** For a search that was resumed. */
+  readonly before?: LeadsBefore | undefined;
   /** How many more leads arrived that had been delivered before. */
   readonly excluded?: number;
   readonly state?: string | undefined;
@@ -114,14 +115,13 @@ interface ClosingFacts extends Omit<Closing, 'ids'> {
 
 export function toClosingLine(closing: ClosingFacts, file?: string, place = 'in', append = false): string {
   const { what, also, leads, excluded = 0, isPaid, state, stopReason, limit, isLocal, isReplaced } = closing;
-  const { received, delivered } = closing.before ?? { received: 0, delivered: 0 };
+  const { received, delivered, printed } = closing.before ?? { received: 0, delivered: 0, printed: 0 };
   const isFull = limit !== undefined && (leads ?? 0) + excluded + received >= limit;
   const all = delivered + (leads ?? 0);
-  // A file contains all leads; standard output got the earlier ones in the earlier run.
+  // A file contains all leads; standard output gets those that no earlier run has printed.
   const isTogether = file !== undefined && delivered > 0;
-  const found = what ?? (leads === undefined ? undefined : countOf(isTogether ? all : leads));
-  const inAll =
-    delivered === 0 ? '' : isTogether ? `, ${delivered} of them stored earlier` : `, ${all} in all`;
+  const found = what ?? (leads === undefined ? undefined : countOf(isTogether ? all : all - printed));
+  const inAll = isTogether ? `, ${delivered} of them stored earlier` : printed > 0 ? `, ${all} in all` : '';
   // A complete run that found nothing has replaced the file, too.
   const isIn = file !== undefined && (leads !== 0 || delivered > 0 || (!append && state !== 'error'));
   const old = isReplaced ? ' (replaced)' : '';

@@ -7,7 +7,7 @@ import { isTask, kindOf, rowsOf } from '../../operations/kinds/kinds.ts';
 import { type Operation, toReceived } from '../../operations/operation.ts';
 import { readHistoryRecord, receivedOf, toCommandWords, toSubject } from '../../operations/report/history.ts';
 import { isStoredWhole } from '../../operations/stored-records.ts';
-import { countOf } from '../../operations/wording.ts';
+import { countOf, plural } from '../../operations/wording.ts';
 import { type AskOptions, confirmPurchase } from '../ask.ts';
 import type { ReportOptions } from '../options/shared-options.ts';
 import { shellWord } from './quoted.ts';
@@ -127,7 +127,8 @@ export function toResumingLine(
     const again = isFree ? '' : ' The same request is sent again, so you are not charged twice.';
     return `${begins}${operation.isInDoubt ? again : free}`;
   }
-  if (rest === 0) return `${begins} All ${countOf(stored ?? 0)} have arrived. Nothing is bought.`;
+  const all = plural(stored ?? 0, 'Its lead has', `All ${countOf(stored ?? 0)} have`);
+  if (rest === 0) return `${begins} ${all} arrived. Nothing is bought.`;
   const lost =
     isInDoubt && !isFree
       ? ' The answer of the last attempt was lost, and it may have been charged; check `leadpipe balance`.'

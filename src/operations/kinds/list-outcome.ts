@@ -114,7 +114,8 @@ export function toRowsFailedError(
   const words: string[] = [];
   const rows = `of ${countOf(done, 'row')}`;
   if (failed > 0) {
-    const maybe = unknown === 0 || isFree ? '' : `; ${unknown} of them may have been charged`;
+    const some = plural(failed, 'it', `${unknown} of them`);
+    const maybe = unknown === 0 || isFree ? '' : `; ${some} may have been charged`;
     words.push(`${failed} ${rows} ${plural(failed, 'has', 'have')} no answer${maybe}`);
   }
   if (withoutResult > 0) {
@@ -137,7 +138,7 @@ export function toRowsFailedError(
 /** Pure: the error of a list that stopped early. What was written stays, and what was bought is stored. */
 export function toStoppedListError(
   stop: LeadpipeError,
-  { counts: { done }, cost }: ListEnd,
+  { counts, cost }: ListEnd,
   kept: string | undefined,
   operationId: string,
 ): LeadpipeError {
@@ -154,7 +155,10 @@ export function toStoppedListError(
     },
     cause: stop,
   };
-  const rows = `${countOf(done, 'row')} ${plural(done, 'is', 'are')} done${kept === undefined ? '' : ` (${kept})`}`;
+  const done = counts.done - counts.failed;
+  const failed = counts.failed === 0 ? '' : `, ${counts.failed} failed`;
+  const place = kept === undefined ? '' : ` (${kept})`;
+  const rows = `${countOf(done, 'row')} ${plural(done, 'is', 'are')} done${failed}${place}`;
   const words = isStop(stop) ? `${stop.words}. ${rows}` : `stopped: ${stop.words}. ${rows}`;
   return new LeadpipeError(stop.outcome, words, known);
 }

@@ -12,8 +12,14 @@ export interface SearchEnd extends SearchSummary {
   readonly isStored: boolean;
   readonly operationId: string | undefined;
   readonly idempotencyKey: string;
-  /** How many leads earlier runs have received, and how many of them were delivered. */
-  readonly before?: { readonly received: number; readonly delivered: number };
+  readonly before?: LeadsBefore;
+}
+
+/** How many leads earlier runs of a search have received, how many of them were delivered, and how many of these were printed to standard output. */
+export interface LeadsBefore {
+  readonly received: number;
+  readonly delivered: number;
+  readonly printed: number;
 }
 
 /**

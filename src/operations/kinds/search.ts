@@ -78,7 +78,7 @@ export async function plan(run: Run<EntitySearchRequest>): Promise<Plan<BoughtSe
       ...(credits === null ? {} : { credits }),
     },
     async *perform() {
-      const before = { received, delivered };
+      const before = { received, delivered, printed: operation.progress.printed };
       try {
         return { ...(yield* streamInto(run, body, list, before)), before };
       } catch (error) {
@@ -113,7 +113,7 @@ async function* complete(
   list: RunOfList | undefined,
 ): Running<BoughtSearch> {
   const { idempotencyKey, operationId } = run;
-  const { leadsSearchId, requestId, stopReason } = operation.progress;
+  const { leadsSearchId, printed, requestId, stopReason } = operation.progress;
   yield* run.begin();
   await run.place();
   const received = delivered + dropped;
@@ -122,7 +122,7 @@ async function* complete(
     ...{ leadsSearchId, requestId, stopReason, idempotencyKey, operationId, list },
     ...{ cut: undefined, cause: undefined, leads: 0, excluded: 0, warnings: [] },
     ...{ isDelivered: true, isStored: true },
-    before: { received, delivered },
+    before: { received, delivered, printed },
   };
 }
 

@@ -174,21 +174,25 @@ async function place(
   if (delivery.file !== undefined) await end(entry.answered(requestId, known));
   await putInPlace(isPartial);
   await end(toTerminal(isPartial ? 'partial' : 'complete', reading));
-  // Without it, the creation counts with all that the task could have cost.
-  if (reading.bought === undefined && hasEnded(state))
-    await settleCreation(buyer, reading).catch(() => undefined);
+  if (reading.bought === undefined) await settleCreation(buyer, reading).catch(() => undefined);
 }
 
-/** Records what a task has cost in the operation that has created it, if that did not wait for its end. */
-async function settleCreation({ connection, context }: Buyer, reading: TaskReading): Promise<void> {
-  const { leadsSearchId, summary } = reading;
+/**
+ * Records what a task has cost in the operation that has created it, once it has ended, if that did not wait for its end. Without it, the
+ * creation counts with all that the task could have cost.
+ */
+export async function settleCreation(
+  { connection, context }: Buyer,
+  { leadsSearchId, summary }: Pick<TaskReading, 'leadsSearchId' | 'summary'>,
+): Promise<void> {
+  if (!hasEnded(summary.state)) return;
   for (const { end, intent, operationId } of await readOfTask(context, leadsSearchId)) {
     if (intent.command !== 'task create' || intent.origin !== connection.origin || end?.leads !== undefined)
       continue;
     const { journal, operation } = await openOperation(context, operationId);
     try {
       const leads = Math.max(summary.position, summary.readyCount);
-      const known = toTerminal('complete', { ...reading, leads, excluded: 0, bought: operationId });
+      const known = toTerminal('complete', { summary, leads, excluded: 0, bought: operationId });
       const entries: Entries = [...operation.entries, known];
       await journal.end({ ...known, spent: costOf(fold('', entries)) });
     } finally {
@@ -227,7 +231,10 @@ function toReceived({ summary, ...reading }: TaskReading): Received {
   return { ...reading, stopReason: summary.stopReason };
 }
 
-function toTerminal(outcome: Outcome, { summary, leads, excluded, bought }: TaskReading) {
+function toTerminal(
+  outcome: Outcome,
+  { summary, leads, excluded, bought }: Pick<TaskReading, 'summary' | 'leads' | 'excluded' | 'bought'>,
+) {
   const hasLeads = leads + excluded > 0;
   // A task that has not ended continues at the service, and is charged for what it finds.
   const isSettled = outcome === 'complete' || outcome === 'partial';

@@ -154,10 +154,11 @@ async function readLatest(context: Context): Promise<string> {
 
 /** The error for a purchase without stored results. Its hint says where the leads or the unreadable response are. */
 function toNothingStoredError(record: HistoryRecord, operation: Operation, state: string): LeadpipeError {
-  const { intent, progress } = operation;
+  const { intent, isComplete, progress } = operation;
   const { operation_id: id, output } = record;
   const { command } = intent;
-  const place = output === null ? '' : `Its output is ${output}. `;
+  const hasArrived = progress.hasCounts || progress.isAnswered;
+  const place = output === null || !(hasArrived || isComplete) ? '' : `Its output is ${output}. `;
   const garbled = join(folderOf(state, id), garbledFile);
   const kept = existsSync(garbled) ? `The unreadable response was saved to ${garbled}. ` : '';
   const hint = `${kept}${place}${toNextCommand(record, operation, false) ?? 'To see what it was about: leadpipe history list'}`;
@@ -165,7 +166,7 @@ function toNothingStoredError(record: HistoryRecord, operation: Operation, state
   const [type, message] =
     command === 'task create'
       ? ['not_kept', `${id} only created a task: its leads are stored at the service, not on this machine`]
-      : progress.hasCounts || progress.isAnswered
+      : hasArrived
         ? ['pruned', `the answer of ${id} is no longer on this machine: ${days}`]
         : ['no_answer', `${id} has nothing to show (state: ${record.state})`];
   return new LeadpipeError('not_found', message, { type, hint });
@@ -177,7 +178,7 @@ function toNextCommand(
   { intent, resumes }: Operation,
   isShown: boolean,
 ): string | undefined {
-  const { operation_id, state, leads_search_id, service } = record;
+  const { charged, operation_id, state, leads_search_id } = record;
   if (state === 'running') return 'It is still running.';
   if (resumes !== 'no' && state !== 'complete' && intent.options.input !== '-') {
     return `To resume it: leadpipe resume ${operation_id}`;
@@ -186,5 +187,5 @@ function toNextCommand(
     if (leads_search_id === null || (isShown && state === 'complete')) return undefined;
     return `To read its leads again, for free: leadpipe task fetch ${shellWord(leads_search_id)}`;
   }
-  return state === 'unknown' && service !== 'local' ? inDoubt : undefined;
+  return state === 'unknown' && charged !== 'no' ? inDoubt : undefined;
 }
