@@ -158,10 +158,11 @@ const hints: Hints = {
     const isLeft = output !== undefined && output !== '-' && !(append && isDelivered);
     return [allArrived, ...(isLeft ? [`To complete ${output}, for free: ${resume}`] : again)].join('\n');
   },
-  unplaced({ isList, isStored, operationId }, { options: { append, output } }) {
+  unplaced({ isStored, list, operationId }, ran) {
+    const { append, output } = ran.options;
     if (operationId === undefined) return 'Nothing is stored, because of --no-history.';
-    if (isList)
-      return `The answers are stored. To write them to a file, for free: ${toElsewhere(operationId)}`;
+    if (list !== undefined)
+      return `The answers are stored. To write them to a file, for free: ${toFreeFile(operationId, list.hasRest, ran)}`;
     // -o without --append would replace the rows of the file.
     const file = append ? '<file>' : output && shellWord(output);
     const place = file === undefined ? '' : ` -o ${file}`;
@@ -226,8 +227,9 @@ const hints: Hints = {
     }
     if (ran.options.append === true && kept !== undefined) {
       says.push('With --append, all rows are added together, when none of them is missing.');
-      if (ran.options.input !== '-')
-        says.push(`To write them into a new file now, run \`${toElsewhere(operationId)}\`.`);
+      says.push(
+        `To write the stored answers to a new file now, for free, run \`${toFreeFile(operationId, failed > 0 || hasMore, ran)}\`.`,
+      );
     }
     if (isIdle) says.push(startOver);
     else if (isDone) says.push('The same command buys all rows again, unless the run has a name (--run).');
@@ -358,6 +360,13 @@ function toResumeCommand(
 
 function toElsewhere(operationId: string): string {
   return `leadpipe resume ${operationId} -o <file>`;
+}
+
+/** Pure: how to write the answers of a list to another file for free. `hasRest`: to resume it would buy rows. */
+function toFreeFile(operationId: string, hasRest: boolean, { options }: Ran): string {
+  return hasRest || options.input === '-'
+    ? `leadpipe history show ${operationId} -o <file>`
+    : toElsewhere(operationId);
 }
 
 /** The options that say where the records go, and in which form. */

@@ -153,7 +153,8 @@ async function* work(
     }
     const isAdded = await run.isAddedBefore();
     const kept = await place(run, end, replaces, isAdded).catch((error: unknown) => {
-      const facts = { is: 'unplaced', operationId, isStored: true, isList: true } as const;
+      const hasRest = hasMore || counts.failed > counts.flawed + counts.unknown;
+      const facts = { is: 'unplaced', operationId, isStored: true, list: { hasRest } } as const;
       throw error instanceof LeadpipeError && error.outcome === 'local_io' ? error.with({ facts }) : error;
     });
     await run.end(last);
