@@ -13,6 +13,7 @@ export interface Ran {
     readonly run?: string;
     readonly input?: string;
     readonly errors?: string;
+    readonly first?: number | undefined;
   };
   readonly args: readonly string[];
   /** Whether the command has this option, given or not. */
@@ -208,8 +209,10 @@ const hints: Hints = {
     const isDone = failed + unknown + flawed === 0 && !hasMore;
     if (again === undefined && !isDone) return unresumable(operationId);
     const says: string[] = isDone ? ['The list is finished.'] : [];
-    if (hasMore)
-      says.push(`To buy the other rows, run ${again}${again === sameCommand ? ' without --first' : ''}.`);
+    if (hasMore) {
+      const all = toListCommand(operationId, { ...ran, options: { ...ran.options, first: undefined } });
+      says.push(`To buy the other rows, run ${all}${all === sameCommand ? ' without --first' : ''}.`);
+    }
     if (failed + flawed > 0) {
       const correct = flawed === 0 ? '' : `correct ${toLines(flawedLines, flawed)} of the input, and `;
       says.push(`To buy the missing rows, ${correct}run ${again}. The other rows are not bought again.`);
@@ -350,12 +353,17 @@ export function toTaskCommand(
   return toCommand(words);
 }
 
-/** The output of `resume` can be another one than that of its operation: the next run has to name it again. */
+/**
+ * The output of `resume` can be another one than that of its operation: the next run has to name it again. It also has to name how many
+ * rows of a list are to be bought.
+ */
 function toResumeCommand(
   operationId: string,
   { isResume, options }: Pick<Ran, 'isResume' | 'options'>,
 ): string {
-  return toCommand(['resume', operationId, ...(isResume ? outputWords(options) : [])]);
+  const { first } = options;
+  const rows = first === undefined ? [] : ['--first', String(first)];
+  return toCommand(['resume', operationId, ...rows, ...(isResume ? outputWords(options) : [])]);
 }
 
 function toElsewhere(operationId: string): string {
