@@ -519,6 +519,21 @@ describe('money', () => {
     expect(paid()).toEqual(['Ada']);
   });
 
+  it('of rows that fail is in the file of --errors, also after `resume`', async () => {
+    const refused = new Set(['Bo']);
+    await serve({ refused });
+    write('list.txt', 'Ada\nBo\nCy\n');
+    const args = ['--input', 'list.txt', '-o', 'out.csv', '--errors', 'failed.csv'];
+    expect(await contacts(...args, '--first', '2')).toMatchObject({ code: 3 });
+    expect(read('failed.csv')).toContain('Bo');
+    refused.clear();
+    refused.add('Cy');
+    const elsewhere = { env, cwd: temporaryFolder() };
+    expect(await runInProcess('resume', elsewhere)).toMatchObject(ending(3, join(cwd, 'failed.csv')));
+    expect(read('failed.csv')).toMatch(/^[^\n]*\r\nCy,[^\n]*422[^\n]*\r\n$/);
+    expect(paid()).toEqual(['Ada', 'Bo']);
+  });
+
   it('of a row whose answer was lost is not spent again, unless it is asked for', async () => {
     const lost = new Set(['Bo', 'Cy']);
     await serve({ lost });

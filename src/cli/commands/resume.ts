@@ -184,8 +184,9 @@ async function resume(context: Context, given: ResumeOptions, resumes: Resumes):
   };
   if (given.summary !== undefined) {
     const { checkOtherFiles } = await import('../summary.ts');
-    const { input } = operation.terms.options as Partial<RowsOptions>;
-    await checkOtherFiles(context, given.summary, { ...options, ...(input ? { input } : {}) });
+    const { errors, input } = operation.terms.options as Partial<RowsOptions>;
+    const files = { ...(input ? { input } : {}), ...(errors ? { errors } : {}) };
+    await checkOtherFiles(context, given.summary, { ...options, ...files });
   }
   if (rowsOf(intent.command) !== undefined) return await resumeList(context, options, resumes);
   if (given.first !== undefined) throw new UsageError('--first is for a list (--input)');

@@ -165,10 +165,11 @@ function toListTerms(
   into: string,
   shard: Shard | undefined,
 ): OutputTerms {
-  const { input } = options;
+  const { errors, input } = options;
   return toTerms(options, format, {
     input: input === '-' ? '-' : resolve(input),
     ...Object.fromEntries(listTerms.map((name) => [name, options[name]])),
+    errors: errors && resolve(errors),
     into,
     shard: shard && `${shard.index}/${shard.of}`,
     // The history shows it.
