@@ -143,6 +143,7 @@ async function* work(
     await openOthers(otherOperations, others);
     end = yield* workThrough(run, rows, costs, { stored, all: [stored, ...others] }, toClient);
     const { counts, cost, hasMore, stop } = end;
+    run.countNow(times(rows.worst, cost.recorded));
     yield { is: 'rows_ended', counts, charged: cost.charged, isStopped: stop !== undefined };
     const last = await toLastEntry(rows, folder, stored, end, isFree);
     if (stop !== undefined) {
