@@ -234,8 +234,7 @@ const hints: Hints = {
         `To write the stored answers to a new file now, for free, run \`${toFreeFile(operationId, failed > 0 || hasMore, ran)}\`.`,
       );
     }
-    if (isIdle) says.push(startOver);
-    else if (isDone) says.push('The same command buys all rows again, unless the run has a name (--run).');
+    if (isIdle || isDone) says.push(toStartOver(isDone, run));
     return says.join(' ');
   },
 };
@@ -259,8 +258,12 @@ function unresumable(operationId: string): string {
   return `The received answers are stored. To print them, for free: leadpipe history show ${operationId}\nThe same command buys all rows again. A list from standard input can be resumed if it has -o <file> or --run <name>.`;
 }
 
-/** Hint for a list without any rows left to send. */
-export const startOver = 'To buy the whole list again, give the run a new name: --run <name>.';
+/** Pure: how to buy a whole list again that is finished, or has no rows left to send. */
+export function toStartOver(isFinished: boolean, run: string | undefined): string {
+  return isFinished && run === undefined
+    ? 'The same command buys all rows again, unless the run has a name (--run).'
+    : 'To buy the whole list again, give the run a new name: --run <name>.';
+}
 
 /** Pure: `line 3`, `lines 3, 5 and 8`, `rows 3, 5, 8, 9, 12 and 7 more`. */
 function toLines(
