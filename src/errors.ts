@@ -90,8 +90,12 @@ interface MoreFacts {
     operationId: string | undefined;
     request: EntitySearchRequest;
   };
-  /** Everything has arrived, but its file is not in place. */
-  unplaced: { operationId: string | undefined; isStored: boolean; isList?: boolean };
+  /** Everything has arrived, but its file is not in place. `hasRest`: the list has rows that can still be bought. */
+  unplaced: {
+    operationId: string | undefined;
+    isStored: boolean;
+    list?: { hasRest: boolean };
+  };
   /** `known` are the operations of this machine. */
   no_operation: { operationId: string; known: readonly string[] };
   resume_elsewhere: { operationId: string };

@@ -47,7 +47,9 @@ export interface Resumes {
   readonly reader: Reader;
 }
 
-type ShowOptions = ConnectionOptions & RecordOptions & AskOptions & { readonly positions?: true };
+type ShowOptions = ConnectionOptions &
+  RecordOptions &
+  AskOptions & { readonly positions?: true; readonly first?: number };
 
 /** How many warnings are kept until the rows are printed. */
 const maxHeld = 20;
@@ -113,7 +115,7 @@ export async function show<T>(
     toProgress ? first : stage && toCounted(limit, leads, label, seconds);
 
   async function take(event: OperationEvent): Promise<void> {
-    learn(context, event);
+    learn(context, event, options.first);
     await on?.(event, warnLater);
     switch (event.is) {
       case 'again':

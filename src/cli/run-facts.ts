@@ -19,15 +19,17 @@ function note(
   Object.assign(factsOf(context), Object.fromEntries(given));
 }
 
-/** Records the facts of an event. */
-export function learn(context: Pick<Context, 'run'>, event: OperationEvent): void {
+/** Records the facts of an event. `first`: the number of rows to buy, if not all of a list. */
+export function learn(context: Pick<Context, 'run'>, event: OperationEvent, first: number | undefined): void {
   const facts = factsOf(context);
   switch (event.is) {
     case 'begun': {
       const { credits, isPaid, isResumable, operationId } = event;
       note(context, {
         operationId,
-        resume: isResumable ? `leadpipe resume ${operationId}` : undefined,
+        resume: isResumable
+          ? `leadpipe resume ${operationId}${first === undefined ? '' : ` --first ${first}`}`
+          : undefined,
         ...(isPaid ? { isSent: true, creditsAtMost: credits } : {}),
       });
       break;

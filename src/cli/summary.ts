@@ -20,7 +20,7 @@ export const summaryMembers = {
   state: { enum: states },
   exit: { enum: Object.values(exitCodes).map(({ code }) => code) },
   error: { type: ['object', 'null'], description: 'as --json-errors' },
-  rows: { ...count, description: 'of --input' },
+  rows: { ...count, description: 'rows of --input done' },
   rows_failed: { ...count, description: 'no result' },
   leads: { ...count, description: 'leads or items' },
   excluded: { ...count, description: 'left out here' },

@@ -67,6 +67,8 @@ export interface Run<Body extends object = object> {
    * does not cover it, LocalIoError.
    */
   reserve(cost: Cost, moved?: Cost): Promise<void>;
+  /** Moves a cost that was counted for earlier runs of the operation to this run. */
+  countNow(cost: Cost): void;
   /**
    * Writes and syncs the last entries, with the cost of the operation, which only this computes. Throws LocalIoError if not even the spare file makes
    * enough space for them.

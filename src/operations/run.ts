@@ -32,7 +32,7 @@ import { openOperation } from './known-operations.ts';
 import { costOf, fold, type Operation, toReceived } from './operation.ts';
 import type { Order } from './order.ts';
 import { withDigests } from './order-digests.ts';
-import { type Cost, creditsOf, nothing, times } from './prices.ts';
+import { type Cost, creditsOf, nothing, sumOf, times } from './prices.ts';
 import {
   checkCovered,
   checkOfDay,
@@ -155,6 +155,9 @@ function createRun({
       const reserved = entry.reserved(buyer.context.clock.now(), cost, moved);
       await run.journal.begin(run.admit, reserved);
       run.entries.push(reserved);
+    },
+    countNow(cost) {
+      run.costBefore = sumOf([run.costBefore, times(cost, -1)]);
     },
     end: (...entries) => writeEnd(run, [...run.output.takeEntries(), ...entries]),
     get output(): Output {

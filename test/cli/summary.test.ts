@@ -232,6 +232,8 @@ describe('a run that ends by itself', () => {
 });
 
 describe('a run that is stopped', () => {
+  const ofFirst = { resume: expect.stringMatching(/^leadpipe resume op_\w+ --first 3$/) };
+
   it.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
@@ -243,7 +245,7 @@ describe('a run that is stopped', () => {
     writeSettings(machine.env, price);
     machine.write('rows.txt', 'p1\np2\np3\n');
     const child = machine.start(
-      `contact email --input rows.txt -o out.csv --concurrency 1 --summary ${file}`,
+      `contact email --input rows.txt -o out.csv --concurrency 1 --first 3 --summary ${file}`,
     );
     const said = saidBy(child, 'pending answer');
     const ended = resultOf(child);
@@ -253,7 +255,13 @@ describe('a run that is stopped', () => {
     open();
     expect(await ended).toMatchObject({ code: exit });
     const known = { rows: 2, charged: 'yes', credits_at_most: 6, error: { exit } };
-    expect(summaryOf(machine)).toMatchObject({ ...resumable, ...known, state: 'interrupted', exit });
+    expect(summaryOf(machine)).toMatchObject({
+      ...resumable,
+      ...known,
+      ...ofFirst,
+      state: 'interrupted',
+      exit,
+    });
   });
 
   it.each([
@@ -279,7 +287,7 @@ describe('a run that is stopped', () => {
     const service = await startRowService({ gate });
     const machine = createMachine(service.url);
     machine.write('rows.txt', 'p1\n');
-    const child = machine.start(`contact email --input rows.txt -o out.csv --summary ${file}`);
+    const child = machine.start(`contact email --input rows.txt -o out.csv --first 3 --summary ${file}`);
     const said = saidBy(child, 'press Ctrl-C again');
     const ended = resultOf(child);
     await until(() => service.requests() === 1);
@@ -292,6 +300,7 @@ describe('a run that is stopped', () => {
     open();
     expect(summaryOf(machine)).toMatchObject({
       ...resumable,
+      ...ofFirst,
       state: 'interrupted',
       exit: 130,
       error: null,

@@ -43,11 +43,12 @@ describe('a list without a file and a name', () => {
     expect(shown.stderr.includes('Run the same command again')).toBe(isNamed);
   });
 
-  it('with a row that was corrected', async () => {
-    write(input, rows('a', 'x'.repeat(4100), 'c'));
-    const { stderr } = await leadpipe([...contact, '--input', input]);
-    const [, advice = ''] = /run `leadpipe ([^`]+)`/.exec(stderr) ?? [];
-    write(input, rows('a', 'b', 'c'));
+  it('with a row that was corrected, and no rows behind the first ones', async () => {
+    write(input, rows('a', 'x'.repeat(4100), 'c', 'd'));
+    const { stderr } = await leadpipe([...contact, '--input', input, '--first', '3']);
+    expect(stderr).toMatch(/To buy the other rows, run `leadpipe resume op_\w+`\./);
+    const [, advice = ''] = /missing rows, .* run `leadpipe ([^`]+)`/.exec(stderr) ?? [];
+    write(input, rows('a', 'b', 'c', 'd'));
     const { code, stdout } = await leadpipe(advice.split(' '));
     expect({ code, rows: stdout.split('\n').length }).toEqual({ code: 0, rows: 4 });
     expect(service.charged.size).toBe(3);

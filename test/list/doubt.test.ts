@@ -50,15 +50,16 @@ it.each([
   expect((await at.leadpipe('contact email y --dry-run')).code).toBe(used === 0 ? 0 : 5);
 });
 
-it('a list whose file can not be put in its place is charged for what it bought', async () => {
-  const at = await machineWith((socket) => {
+it('a list whose file can not be put in its place is charged, and its answers are written elsewhere for free', async () => {
+  const at = await machineWith((socket, { body }) => {
     mkdirSync(at.pathOf('out.jsonl/full'), { recursive: true });
-    socket.write(answers.found);
+    socket.write(body.includes('never') ? answers.refused : answers.found);
   });
-  at.write('rows.txt', 'x\n');
+  at.write('rows.txt', 'x\nnever\n');
   const { code, stderr } = await at.leadpipe(list);
   const { error } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '');
-  expect({ code, ...error }).toMatchObject({ code: 74, charged: 'yes' });
+  const hint = expect.stringContaining('leadpipe history show op_');
+  expect({ code, ...error }).toMatchObject({ code: 74, charged: 'yes', hint });
 });
 
 it.each([

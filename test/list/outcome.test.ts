@@ -228,6 +228,17 @@ describe('a row that can not be sent', () => {
     expect(service.requests.length).toBe(6);
   });
 
+  it('is removed, and the list is then finished: the same command buys it again', async () => {
+    const args = ['-o', file('out.jsonl')];
+    expect(await withRows('contact email', rows, ...args)).toMatchObject({ code: 3 });
+    const whole = [{ objective: 'A' }, { objective: 'B' }];
+    const last = await withRows('contact email', whole, ...args);
+    expect({ ...last, sent: service.requests.length }).toMatchObject({ code: 0, sent: 2 });
+    expect(last.stderr).toMatch(/nothing was left to send[\s\S]*\nThe same command buys all rows again/);
+    await withRows('contact email', whole, ...args);
+    expect(service.requests.length).toBe(4);
+  });
+
   it('is one of many: the first of them are named', async () => {
     const many = [{ objective: 'A' }, ...Array(7).fill({ objective: '' })];
     const { stderr } = await withRows('contact email', many);

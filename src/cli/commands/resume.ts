@@ -62,7 +62,7 @@ export const createCommand = defineCommand({
   output: [
     'what the interrupted command would have written: the same file, format and',
     'columns, each lead or row once. With -o, all rows go into another file. On',
-    'standard output only the rest is printed.',
+    'standard output, only the rest of the leads is printed; of a list, all rows.',
   ],
   columns: () => [],
   moreColumns: 'those of the interrupted command',
@@ -186,9 +186,10 @@ async function resume(context: Context, given: ResumeOptions, resumes: Resumes):
     ...(maxCredits === undefined ? {} : { maxCredits }),
   };
   if (given.summary !== undefined || given.output !== undefined) {
-    const { input } = operation.terms.options as Partial<RowsOptions>;
+    const { errors, input } = operation.terms.options as Partial<RowsOptions>;
     const { checkNamedFiles } = await import('../named-files.ts');
-    await checkNamedFiles(context, { args: [], options: { ...options, ...(input ? { input } : {}) } });
+    const files = { ...(input ? { input } : {}), ...(errors ? { errors } : {}) };
+    await checkNamedFiles(context, { args: [], options: { ...options, ...files } });
   }
   if (rowsOf(intent.command) !== undefined) return await resumeList(context, options, resumes);
   if (given.first !== undefined) throw new UsageError('--first is for a list (--input)');

@@ -14,6 +14,7 @@ export interface Ran {
     readonly input?: string;
     readonly errors?: string;
     readonly schema?: string;
+    readonly first?: number | undefined;
   };
   readonly args: readonly string[];
   /** Whether the command has this option, given or not. */
@@ -159,10 +160,11 @@ const hints: Hints = {
     const isLeft = output !== undefined && output !== '-' && !(append && isDelivered);
     return [allArrived, ...(isLeft ? [`To complete ${output}, for free: ${resume}`] : again)].join('\n');
   },
-  unplaced({ isList, isStored, operationId }, { options: { append, output } }) {
+  unplaced({ isStored, list, operationId }, ran) {
+    const { append, output } = ran.options;
     if (operationId === undefined) return 'Nothing is stored, because of --no-history.';
-    if (isList)
-      return `The answers are stored. To write them to a file, for free: ${toElsewhere(operationId)}`;
+    if (list !== undefined)
+      return `The answers are stored. To write them to a file, for free: ${toFreeFile(operationId, list.hasRest, ran)}`;
     // -o without --append would replace the rows of the file.
     const file = append ? '<file>' : output && shellWord(output);
     const place = file === undefined ? '' : ` -o ${file}`;
@@ -208,8 +210,10 @@ const hints: Hints = {
     const isDone = failed + unknown + flawed === 0 && !hasMore;
     if (again === undefined && !isDone) return unresumable(operationId);
     const says: string[] = isDone ? ['The list is finished.'] : [];
-    if (hasMore)
-      says.push(`To buy the other rows, run ${again}${again === sameCommand ? ' without --first' : ''}.`);
+    if (hasMore) {
+      const all = toListCommand(operationId, { ...ran, options: { ...ran.options, first: undefined } });
+      says.push(`To buy the other rows, run ${all}${all === sameCommand ? ' without --first' : ''}.`);
+    }
     if (failed + flawed > 0) {
       const correct = flawed === 0 ? '' : `correct ${toLines(flawedLines, flawed)} of the input, and `;
       says.push(`To buy the missing rows, ${correct}run ${again}. The other rows are not bought again.`);
@@ -227,11 +231,11 @@ const hints: Hints = {
     }
     if (ran.options.append === true && kept !== undefined) {
       says.push('With --append, all rows are added together, when none of them is missing.');
-      if (ran.options.input !== '-')
-        says.push(`To write them into a new file now, run \`${toElsewhere(operationId)}\`.`);
+      says.push(
+        `To write the stored answers to a new file now, for free, run \`${toFreeFile(operationId, failed > 0 || hasMore, ran)}\`.`,
+      );
     }
-    if (isIdle) says.push(startOver);
-    else if (isDone) says.push('The same command buys all rows again, unless the run has a name (--run).');
+    if (isIdle || isDone) says.push(toStartOver(isDone, run));
     return says.join(' ');
   },
 };
@@ -255,8 +259,12 @@ function unresumable(operationId: string): string {
   return `The received answers are stored. To print them, for free: leadpipe history show ${operationId}\nThe same command buys all rows again. A list from standard input can be resumed if it has -o <file> or --run <name>.`;
 }
 
-/** Hint for a list without any rows left to send. */
-export const startOver = 'To buy the whole list again, give the run a new name: --run <name>.';
+/** Pure: how to buy a whole list again that is finished, or has no rows left to send. */
+export function toStartOver(isFinished: boolean, run: string | undefined): string {
+  return isFinished && run === undefined
+    ? 'The same command buys all rows again, unless the run has a name (--run).'
+    : 'To buy the whole list again, give the run a new name: --run <name>.';
+}
 
 /** Pure: `line 3`, `lines 3, 5 and 8`, `rows 3, 5, 8, 9, 12 and 7 more`. */
 function toLines(
@@ -349,16 +357,28 @@ export function toTaskCommand(
   return toCommand(words);
 }
 
-/** The output of `resume` can be another one than that of its operation: the next run has to name it again. */
+/**
+ * The output of `resume` can be another one than that of its operation: the next run has to name it again. It also has to name how many
+ * rows of a list are to be bought.
+ */
 function toResumeCommand(
   operationId: string,
   { isResume, options }: Pick<Ran, 'isResume' | 'options'>,
 ): string {
-  return toCommand(['resume', operationId, ...(isResume ? outputWords(options) : [])]);
+  const { first } = options;
+  const rows = first === undefined ? [] : ['--first', String(first)];
+  return toCommand(['resume', operationId, ...rows, ...(isResume ? outputWords(options) : [])]);
 }
 
 function toElsewhere(operationId: string): string {
   return `leadpipe resume ${operationId} -o <file>`;
+}
+
+/** Pure: how to write the answers of a list to another file for free. `hasRest`: to resume it would buy rows. */
+function toFreeFile(operationId: string, hasRest: boolean, { options }: Ran): string {
+  return hasRest || options.input === '-'
+    ? `leadpipe history show ${operationId} -o <file>`
+    : toElsewhere(operationId);
 }
 
 /** The options that say where the records go, and in which form. */

@@ -117,6 +117,7 @@ export const listTerms = [
   'headerRow',
   'into',
   'onlyMissing',
+  'errors',
   'run',
   'shard',
 ] as const satisfies readonly (keyof RowsOptions)[];

@@ -17,7 +17,7 @@ import type { Format } from '../../output/writer.ts';
 import type { InputRow } from '../../requests/rows.ts';
 import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
-import { startOver } from '../messages/hints.ts';
+import { toStartOver } from '../messages/hints.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { inputNames, printEndNote, printInputNotes } from '../options/inputs.ts';
 import { fileOf, toFormat } from '../options/record-options.ts';
@@ -100,7 +100,7 @@ export async function buyList(
     close(context, options, toSummary(list, finished, received, options.errors));
     if (finished.missing !== undefined) throw finished.missing;
     if (finished.hasMore) notes.say(toRestHint(options, finished.operationId));
-    else if (finished.isIdle) notes.say(startOver);
+    else if (finished.isIdle) notes.say(toStartOver(true, options.run));
     return { found: received.found, operationId: finished.operationId };
   });
 }
@@ -165,10 +165,11 @@ function toListTerms(
   into: string,
   shard: Shard | undefined,
 ): OutputTerms {
-  const { input } = options;
+  const { errors, input } = options;
   return toTerms(options, format, {
     input: input === '-' ? '-' : resolve(input),
     ...Object.fromEntries(listTerms.map((name) => [name, options[name]])),
+    errors: errors && resolve(errors),
     into,
     shard: shard && `${shard.index}/${shard.of}`,
     // The history shows it.

@@ -52,6 +52,8 @@ export interface ListEnd {
   /** For the requests of this run only. */
   readonly cost: {
     readonly sent: number;
+    /** Of these: answered now, although an earlier run had recorded them. That run was not charged for them. */
+    readonly recorded: number;
     readonly charged: Charged;
   };
   /** For the requests of all runs. */

@@ -138,7 +138,7 @@ function createWork(run: Run, rows: ListRows, costs: RowCosts, known: RowsKnown,
     isAtLimit: false,
     /** The members of `ListEnd`. */
     counts: { ...noRows },
-    cost: { sent: 0, charged: 'no' as Charged },
+    cost: { sent: 0, recorded: 0, charged: 'no' as Charged },
     charged: 'no' as Charged,
     flawedLines: [] as Place[],
     hasMore: false,
@@ -260,6 +260,8 @@ async function buyWithinLimit(work: Work, row: SendableRow, known: Known | undef
   try {
     const result = toResult(work.rows.kind, await work.purchases.buy(row, known, keyBefore));
     charged = result.charged;
+    // The service charges a key once, and answers only then.
+    if (isInDoubt(known) && result.state === 'answered') work.cost.recorded++;
     return result;
   } catch (error) {
     if (isUncharged(error)) charged = 'no';

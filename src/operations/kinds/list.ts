@@ -143,6 +143,7 @@ async function* work(
     await openOthers(otherOperations, others);
     end = yield* workThrough(run, rows, costs, { stored, all: [stored, ...others] }, toClient);
     const { counts, cost, hasMore, stop } = end;
+    run.countNow(times(rows.worst, cost.recorded));
     yield { is: 'rows_ended', counts, charged: cost.charged, isStopped: stop !== undefined };
     const last = await toLastEntry(rows, folder, stored, end, isFree);
     if (stop !== undefined) {
@@ -153,7 +154,8 @@ async function* work(
     }
     const isAdded = await run.isAddedBefore();
     const kept = await place(run, end, replaces, isAdded).catch((error: unknown) => {
-      const facts = { is: 'unplaced', operationId, isStored: true, isList: true } as const;
+      const hasRest = hasMore || counts.failed > counts.flawed + counts.unknown;
+      const facts = { is: 'unplaced', operationId, isStored: true, list: { hasRest } } as const;
       throw error instanceof LeadpipeError && error.outcome === 'local_io' ? error.with({ facts }) : error;
     });
     await run.end(last);
