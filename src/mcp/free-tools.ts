@@ -7,7 +7,6 @@ import { LeadpipeError } from '../errors.ts';
 import type { JsonText } from '../json/text.ts';
 import { isTask } from '../operations/kinds/kinds.ts';
 import { readPage, toUnread } from '../operations/kinds/task-follow.ts';
-import { settleCreation } from '../operations/kinds/task-reading.ts';
 import { readKnown } from '../operations/known-operations.ts';
 import type { Operation } from '../operations/operation.ts';
 import { readHistory, readHistoryRecord } from '../operations/report/history.ts';
@@ -106,6 +105,7 @@ export const freeTools: readonly FreeRow[] = [
         const { status = 'running', ready_count = 0, limit }: Partial<Page['value']> = last ?? {};
         const isWhole = hasEnded(status) && next >= ready_count;
         const summary = { ...toUnread(next), readyCount: ready_count, state: status };
+        const { settleCreation } = await import('../operations/kinds/task-reading.ts');
         // An error here must not hide the leads.
         await settleCreation({ connection, context }, { leadsSearchId, summary }).catch(() => undefined);
         return {
