@@ -8,7 +8,7 @@ type Named = Pick<Ran, 'args' | 'options'>;
 
 /**
  * Throws UsageError if the run would write a file that it also reads, or two outputs into one file. Then it writes no summary either. With --append,
- * a file may be read first: new leads are added to those that it excludes.
+ * the file of -o may be read first: new leads are added to those that it excludes.
  */
 export async function checkNamedFiles(
   { run }: Pick<Context, 'run'>,
@@ -21,11 +21,12 @@ export async function checkNamedFiles(
     ['--errors', errors],
     ['-o', output],
   ] as const;
-  const read = append ? [] : readBy({ args, options });
   // On most systems, this path names redirected input.
-  const all = [...written, ['--input', input === '-' ? '/dev/stdin' : input] as const, ...read];
+  const all = [...written, ['--input', input === '-' ? '/dev/stdin' : input] as const];
+  const read = readBy({ args, options });
   for (const [at, [name, path]] of written.entries()) {
-    for (const [other, another] of all.slice(at + 1)) {
+    const others = name === '-o' && append ? [] : read;
+    for (const [other, another] of [...all.slice(at + 1), ...others]) {
       if (path === undefined || another === undefined || !(await isSameFile(path, another))) continue;
       delete run.atExit;
       throw new UsageError(

@@ -369,6 +369,7 @@ describe('the file', () => {
     ['search company x --dedup-custom-leads @mine.txt', '--summary ./mine.txt'],
     ['search company x --dedup-custom-leads @mine.txt -f jsonl', '-o mine.txt'],
     ['enrich Acme --schema mine.txt', '--summary mine.txt'],
+    ['search company @mine.txt -o leads.csv --append', '--summary mine.txt'],
     ['contact email --input rows.txt --errors mine.csv', '-o mine.csv'],
     ['contact email --input mine.csv', '--errors mine.csv'],
   ])('of `%s` is not replaced by %s', async (line, more) => {
