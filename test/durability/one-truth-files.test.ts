@@ -202,9 +202,9 @@ const runs = async (at: Machine, line: string, env?: Record<string, string>): Pr
 describe('a run that is killed at its end', () => {
   it.each([
     ['a.xlsx', 'while it is made', { step: 7 }],
-    ['a.xlsx', 'when it is there', { step: 3, file: 'a.xlsx' }],
+    ['a.xlsx', 'when it is there', { step: 5, file: 'a.xlsx' }],
     ['a.db', 'while it is made', { step: 3 }],
-    ['a.db', 'when it is there', { step: 4, file: 'a.db' }],
+    ['a.db', 'when it is there', { step: 5, file: 'a.db' }],
   ])('makes %s of its own leads, though others have made one since: killed %s', async (file, _, when) => {
     await runs(machine, search('theirs', `--no-history -o ${file}`));
     await killedAtItsEnd(
@@ -219,8 +219,8 @@ describe('a run that is killed at its end', () => {
   });
 
   it.each([
-    ['in the folder', { step: 2, output: 'b.csv' }],
-    ['behind the addition', { step: 2, file: 'b.csv' }],
+    ['in the folder', { step: 3, output: 'b.csv' }],
+    ['behind the addition', { step: 4, file: 'b.csv' }],
   ])(
     'is added to the file that it was begun for, though it was resumed into another: %s',
     async (_, when) => {

@@ -195,7 +195,7 @@ describe('the bytes of a file', () => {
       expect(readFileSync(join(folder, name), 'utf8')).toBe('of another');
   });
 
-  it.runIf(canMount)('are copied without /proc, too', async () => {
+  it.runIf(canMount())('are copied without /proc, too', async () => {
     const worker = await bundle(join(import.meta.dirname, 'copy-worker.ts'));
     const bytes = bytesOf(3 * (1 << 20) + 17);
     writeFileSync(source(), bytes);

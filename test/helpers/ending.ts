@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { withoutLetters } from './machine.ts';
+import { withoutLetters } from './run-parts.ts';
 
 declare module 'vitest' {
   interface Matchers<T> {

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { type FakeOptions, historyOf, runInProcess } from './fake-context.ts';
 import { type Answer, startFaultServer } from './fault-server.ts';
 import { bareEnvironment, pointedAt, resultOf, start, temporaryFolder } from './run.ts';
+import { withoutLetters } from './run-parts.ts';
 import type { Words } from './words.ts';
 
 export type Machine = ReturnType<typeof createMachine>;
@@ -41,11 +42,6 @@ export function createMachine(url?: string, key?: string) {
 export function pathIn(folder: string, name: string): string {
   const parts = readdirSync(folder).filter((one) => withoutLetters(one) === name && one !== name);
   return resolve(folder, parts[0] ?? name);
-}
-
-/** Pure: the name of a temporary file without what makes it unique. */
-export function withoutLetters(name: string): string {
-  return name.replace(/\.[a-z]{6}\.part(?=$|\W)/g, '.part');
 }
 
 /** A machine with a service of its own that gives this answer. If it is only a text, the connection is closed after it. */

@@ -11,3 +11,8 @@ export function partsOf({ cwd }: { readonly cwd: string }, output: string): Map<
 export function isPartOf(name: string, output: string): boolean {
   return name.startsWith(`${output}.`) && /^([a-z]{6}\.)?part$/i.test(name.slice(output.length + 1));
 }
+
+/** Pure: the name of a temporary file without what makes it unique. */
+export function withoutLetters(name: string): string {
+  return name.replace(/\.[a-z]{6}\.part(?=$|\W)/g, '.part');
+}

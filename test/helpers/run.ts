@@ -53,7 +53,8 @@ export function copyIndexesTo(args: readonly string[], env: Readonly<Record<stri
 }
 
 /** Whether this user may mount something where no other process sees it. */
-export const canMount = spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0;
+export const canMount = (): boolean =>
+  spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0;
 
 /** Starts the built command without reading its output. */
 export function start(line: Words, options: RunOptions = {}): ChildProcessWithoutNullStreams {

@@ -3,9 +3,9 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type ServiceOptions, startService } from '../helpers/local-service.ts';
-import { withoutLetters } from '../helpers/machine.ts';
 import { needs } from '../helpers/parts.ts';
 import { bareEnvironment, command, pointedAt, type Result, temporaryFolder } from '../helpers/run.ts';
+import { withoutLetters } from '../helpers/run-parts.ts';
 import { startAgent } from '../mcp/agent.ts';
 
 /** The jobs of docs/jobs.md, run unchanged, with the address of a local service. */

@@ -614,7 +614,11 @@ function checkLeads(
   const found = service.purchases.filter(({ subject }) => subject === name);
   const all = found.flatMap((one) => one.leads);
   for (const lead of leads) if (!all.includes(lead)) throw new Error(`${name}: nobody found ${lead}`);
-  const last = found.at(-1)?.leads ?? [];
+  // Where another run took over and ended too, the file is that one's.
+  const isOnlyNew = times < 2 && has(order, '--only-new');
+  const bought = found.at(-1)?.leads ?? [];
+  // A task that is resumed after the same command has bought the same leads anew leaves these out.
+  const last = isOnlyNew ? bought.filter((lead) => !delivered.has(lead)) : bought;
   const before = order.isAppended ? delivered.size : 0;
   const isThere =
     kind === 'task run'
@@ -625,8 +629,7 @@ function checkLeads(
   if (leads.length > order.limit * (order.isAppended ? times : 1) + before)
     throw new Error(`${name}: more leads than its limit`);
   const again = leads.find((lead) => delivered.has(lead));
-  // Where another run took over and ended too, the file is that one's.
-  if (times < 2 && has(order, '--only-new') && !order.isAppended && again !== undefined)
+  if (isOnlyNew && !order.isAppended && again !== undefined)
     throw new Error(`${name}: ${again} was delivered before`);
   const isStored = order.isAppended || !isUnstored(result);
   if (result.code === 0 && isStored) for (const lead of leads) delivered.add(lead);

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { withoutLetters } from '../helpers/machine.ts';
 import { needs } from '../helpers/parts.ts';
 import { openTerminal } from '../helpers/pty.ts';
 import { bareEnvironment, resultOf, start, temporaryFolder } from '../helpers/run.ts';
+import { withoutLetters } from '../helpers/run-parts.ts';
 import { screenOf } from '../helpers/screen.ts';
 import { type SecretService, startSecretService } from '../helpers/secret-service.ts';
 
