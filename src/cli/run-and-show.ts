@@ -115,7 +115,7 @@ export async function show<T>(
     toProgress ? first : stage && toCounted(limit, leads, label, seconds);
 
   async function take(event: OperationEvent): Promise<void> {
-    learn(context, event, options.first);
+    learn(context, event, options);
     await on?.(event, warnLater);
     switch (event.is) {
       case 'again':

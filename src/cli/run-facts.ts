@@ -3,6 +3,7 @@ import type { Context, RunFacts } from '../context.ts';
 import type { LeadpipeError } from '../errors.ts';
 import type { OperationEvent } from '../operations/events.ts';
 import { creditsOf } from '../operations/prices.ts';
+import { toResumeCommand } from './messages/proposed.ts';
 
 /** The facts about the run so far. */
 export function factsOf({ run }: Pick<Context, 'run'>): RunFacts {
@@ -19,17 +20,19 @@ function note(
   Object.assign(factsOf(context), Object.fromEntries(given));
 }
 
-/** Records the facts of an event. `first`: the number of rows to buy, if not all of a list. */
-export function learn(context: Pick<Context, 'run'>, event: OperationEvent, first: number | undefined): void {
+/** Records the facts of an event of a run with these options. */
+export function learn(
+  context: Pick<Context, 'run'>,
+  event: OperationEvent,
+  options: Parameters<typeof toResumeCommand>[1],
+): void {
   const facts = factsOf(context);
   switch (event.is) {
     case 'begun': {
       const { credits, isPaid, isResumable, operationId } = event;
       note(context, {
         operationId,
-        resume: isResumable
-          ? `leadpipe resume ${operationId}${first === undefined ? '' : ` --first ${first}`}`
-          : undefined,
+        resume: isResumable && operationId ? toResumeCommand(operationId, options) : undefined,
         ...(isPaid ? { isSent: true, creditsAtMost: credits } : {}),
       });
       break;

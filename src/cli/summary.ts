@@ -1,7 +1,7 @@
 import type { Context, RunFacts } from '../context.ts';
 import type { Charged } from '../errors.ts';
 import { prepareExitFile } from '../files/end-file.ts';
-import { checkNotOwnFolder } from '../files/target.ts';
+import { checkNotOwn } from '../files/target.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { Ran } from './messages/hints.ts';
 import { fileOf } from './options/record-options.ts';
@@ -39,7 +39,7 @@ type Summary = Readonly<Record<keyof typeof summaryMembers, unknown>>;
 
 /**
  * Prepares the file of --summary, which is written when the process ends, with its exit code. Throws LocalIoError if it can't be written,
- * UsageError if it is in leadpipe's own folders.
+ * UsageError if it would be one of leadpipe's own files.
  */
 export async function openSummary(
   context: Context,
@@ -47,7 +47,7 @@ export async function openSummary(
   command: string,
   { options }: Ran,
 ): Promise<void> {
-  await checkNotOwnFolder(context, path);
+  await checkNotOwn(context, path);
   const facts = factsOf(context);
   const output = fileOf(options);
   if (output !== undefined) recordOutput(context, output);

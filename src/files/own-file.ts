@@ -6,6 +6,7 @@ import { dirname } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { codeOf } from './error-code.ts';
 import { syncFolder } from './private-folder.ts';
+import { temporaryName } from './target.ts';
 
 /** Does not follow a symbolic link, which would lead to another file. Windows has no such flag. */
 export const noFollow = constants.O_NOFOLLOW ?? 0;
@@ -51,7 +52,7 @@ export async function createTemporaryFile(
 
 /** Pure: whether this is the name of a temporary file of this output. */
 export function isPartName(target: string, path: string): boolean {
-  return path.startsWith(`${target}.`) && /^[a-z]{6}\.part$/.test(path.slice(target.length + 1));
+  return temporaryName.test(path) && path.replace(temporaryName, '') === target;
 }
 
 /** Whether its path still leads to this file. */

@@ -59,12 +59,21 @@ export async function isSameFile(one: string, other: string): Promise<boolean> {
   return a?.isFile() === true && a.ino === b?.ino && a.dev === b.dev;
 }
 
-/** Throws UsageError for an output in the folders of leadpipe's own settings and records. */
-export async function checkNotOwnFolder(
+/** The end of the name of a temporary file, behind that of its output. */
+export const temporaryName = /\.[a-z]{6}\.part$/;
+
+/** Throws UsageError for an output in the folders of leadpipe's own settings and records, or with the name of a temporary file. */
+export async function checkNotOwn(
   { directories }: Pick<StoreContext, 'directories'>,
   file: string,
 ): Promise<void> {
   const target = await targetOf(file);
+  // The run that such a file belongs to removes it at its end.
+  if (temporaryName.test(target))
+    throw new UsageError(
+      `can't write ${file}: leadpipe gives such names to its temporary files`,
+      'Choose another name.',
+    );
   for (const name of ['config', 'state'] as const) {
     const folder = await realFolder(() => directories[name]);
     if (folder === undefined || !target.startsWith(folder + sep)) continue;

@@ -3,7 +3,7 @@ import type { Layout, LayoutOf } from '../columns/layout.ts';
 import type { Context, StoreContext } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import type { Announce } from '../files/own-file.ts';
-import { checkNotOwnFolder } from '../files/target.ts';
+import { checkNotOwn } from '../files/target.ts';
 import type { Records } from '../json/text.ts';
 import type { Appending } from './append.ts';
 import type { Placing } from './file-sink.ts';
@@ -132,7 +132,7 @@ async function chosenOf(
 
 async function openFile(context: OpenContext, file: string, plan: OutputPlan, announce: Announce) {
   const { append, format, isNew } = plan;
-  await checkNotOwnFolder(context, file);
+  await checkNotOwn(context, file);
   // Loaded before anything is sent.
   const { createFileSink } = await import('./file-sink.ts');
   const make = append ? undefined : await toMaking(context, format);

@@ -132,6 +132,20 @@ describe('a run that finds nothing new', () => {
     }
   });
 
+  it('does not say so of a search whose rest brings nothing more', async () => {
+    let isCut = false;
+    server = await startFaultServer((socket, { method }) => {
+      if (method === 'GET') return void socket.end(errorAnswer('404 X', 'not_found', 'no'));
+      socket.end(isCut ? wholeStream(framesOf(2, [])) : streamStart(framesOf(1, leadsOf(0, 3))[0] ?? ''));
+      isCut = true;
+    });
+    pointAt(server);
+    await onlyNew('--limit 9 -o a.jsonl');
+    const { code, stderr } = await onlyNew('--limit 9 -o a.jsonl');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('3 leads in a.jsonl') });
+    expect(stderr).not.toContain('No new leads');
+  });
+
   it('says so of a task', async () => {
     await serveTask({ steps: [['done', 2]], entities: leadsOf(0, 2) });
     const task = 'task run company x --only-new --poll-interval 0.01';

@@ -8,6 +8,7 @@ import { rowsOf } from '../helpers/databases.ts';
 import { ending, failing } from '../helpers/ending.ts';
 import { errorAnswer } from '../helpers/fault-server.ts';
 import { pointedAt, resultOf } from '../helpers/run.ts';
+import { writeSettings } from '../helpers/settings.ts';
 import { readOperations } from '../helpers/stored.ts';
 import {
   type Fault,
@@ -292,10 +293,15 @@ describe('resume of a task', () => {
     expect(await at.leadpipe(resume)).toMatchObject({ code: 0 });
   });
 
-  it('of a task create says how to have its task', async () => {
+  it.each([
+    ['created', undefined, 'leadpipe task wait ls_task'],
+    ['in doubt', errorAnswer('500 X', 'internal_error', 'no'), '--idempotency-key test-1'],
+  ])('of a task create that is %s says how to have its task', async (_, answer, says) => {
+    writeSettings(at.env, { 'retry.attempts': 1 });
+    fault = answer;
     await at.leadpipe('task create company x');
     const refused = await at.leadpipe(`resume ${await firstOperation()}`);
-    expect(refused).toMatchObject(failing(2, '--idempotency-key test-1'));
+    expect(refused).toMatchObject(failing(2, says));
   });
 });
 

@@ -4,7 +4,7 @@ import { LeadpipeError, UsageError } from '../../errors.ts';
 import { isRegularFile } from '../../files/target.ts';
 import { bytesOf } from '../../requests/file-bytes.ts';
 import { canAsk, confirm } from '../ask.ts';
-import { shellWord } from '../messages/quoted.ts';
+import { shellWord } from '../messages/proposed.ts';
 import { isInput } from '../options/inputs.ts';
 
 /**

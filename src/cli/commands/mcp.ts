@@ -10,7 +10,7 @@ import { toSpending } from '../../operations/spending.ts';
 import { countOf } from '../../operations/wording.ts';
 import { wrapMessage } from '../../output/wrap.ts';
 import { defineCommand } from '../command.ts';
-import { shellWord } from '../messages/quoted.ts';
+import { shellWord } from '../messages/proposed.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { toToolErrorFields } from '../messages/tool-hints.ts';
 import { withFacts } from '../options/facts.ts';

@@ -11,12 +11,14 @@ import type { RowRequest } from '../../operations/kinds/layouts.ts';
 import { readKnown, readUnfinished, toDamageLine } from '../../operations/known-operations.ts';
 import type { Operation } from '../../operations/operation.ts';
 import { readHistoryRecord } from '../../operations/report/history.ts';
+import { isStored } from '../../operations/stored-records.ts';
 import type { AskOptions } from '../ask.ts';
 import { defineCommand } from '../command.ts';
 import { withConnection } from '../connect.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { checkNotDropped } from '../messages/earlier-runs.ts';
 import { toHint } from '../messages/hints.ts';
+import { routeOf, toReadCommand } from '../messages/proposed.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { toId } from '../options/option-builders.ts';
 import { fileOf, type RecordOptions, toFormat } from '../options/record-options.ts';
@@ -151,7 +153,10 @@ function isReadable({ end, intent }: Operation): boolean {
 async function toUnresumable(operation: Operation): Promise<LeadpipeError> {
   const { intent, operationId } = operation;
   const { command, idempotency_key: key, output } = intent;
-  const print = `To print its results, for free: leadpipe history show ${operationId}`;
+  const hasResults = await isStored(operation).catch(() => true);
+  const print = hasResults
+    ? `To print its results, for free: leadpipe history show ${operationId}`
+    : undefined;
   if (kindOf(command)?.isResumable) {
     const { state } = await readHistoryRecord(operation);
     const isPlaced =
@@ -161,11 +166,14 @@ async function toUnresumable(operation: Operation): Promise<LeadpipeError> {
     const words = `${operationId} has already ended (state: ${state})${place}. Nothing was bought`;
     return new UsageError(words, isTask(command) ? undefined : print);
   }
+  const { isNamed, leadsSearchId } = operation.progress;
   return new UsageError(
     `${operationId} (\`${command}\`) can't be resumed: only searches, tasks and lists (--input) can`,
-    isTask(command) && key !== undefined
-      ? `To get its task without buying another one, run the same command with --idempotency-key ${key}.`
-      : print,
+    !isTask(command) || key === undefined
+      ? print
+      : !isNamed || leadsSearchId === undefined
+        ? `To get its task without buying another one, run the same command with --idempotency-key ${key}.`
+        : `To read the leads of its task, for free: ${toReadCommand('wait', leadsSearchId, routeOf(intent))}`,
   );
 }
 
@@ -181,7 +189,7 @@ async function resume(context: Context, given: ResumeOptions, resumes: Resumes):
   const options = {
     ...given,
     ...records,
-    ...routeOf(operation, given),
+    ...toRoute(operation, given),
     history: true,
     ...(maxCredits === undefined ? {} : { maxCredits }),
   };
@@ -244,7 +252,7 @@ async function isOutputOf({ terms, operationId }: Operation, given: ResumeOption
 }
 
 /** Pure: the service that the operation used, unless another one is given. */
-function routeOf(
+function toRoute(
   { intent: { origin, profile } }: Operation,
   options: ConnectionOptions,
 ): Partial<ConnectionOptions> {

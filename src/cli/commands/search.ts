@@ -85,6 +85,7 @@ export async function buySearch(
   if (end === undefined) return undefined;
   const { before, excluded, list, operationId, stopReason } = end;
   const leads = end.leads - excluded;
+  const all = leads + (before?.delivered ?? 0);
   close(context, options, {
     leads,
     before,
@@ -94,13 +95,8 @@ export async function buySearch(
     isPaid: true,
     charged: end.leads > 0 ? 'yes' : 'no',
     ids: end,
-    why: list && toNoNewLeadsNote(leads, list),
-    next: toSaveHint(
-      context,
-      options,
-      leads + (before?.delivered ?? 0),
-      operationId && `leadpipe history show ${operationId}`,
-    ),
+    why: list && toNoNewLeadsNote(all, list),
+    next: toSaveHint(context, options, all, operationId && `leadpipe history show ${operationId}`),
   });
   return end;
 }

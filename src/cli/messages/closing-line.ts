@@ -9,7 +9,7 @@ import { toFacts } from '../../output/wrap.ts';
 import type { RecordOptions } from '../options/record-options.ts';
 import type { ConnectionOptions, ReportOptions } from '../options/shared-options.ts';
 import { factsOf, recordEnd } from '../run-facts.ts';
-import { shellWord } from './quoted.ts';
+import { shellWord } from './proposed.ts';
 import { createNotes } from './status-line.ts';
 
 export interface Closing {

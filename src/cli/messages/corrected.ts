@@ -7,7 +7,7 @@ import { entityWords } from '../../requests/entity-search.ts';
 import { helpOf } from '../help.ts';
 import { optionsBelow, optionsOf } from '../options/leading.ts';
 import { commandOfBody, commandOfOperation, toOwnLine } from './interface-words.ts';
-import { shellWord } from './quoted.ts';
+import { shellWord } from './proposed.ts';
 import { toFlag, undoSmartPunctuation } from './smart-punctuation.ts';
 
 /** Arguments that are the user's own text. Without quotes they become several arguments. */

@@ -10,7 +10,7 @@ import { isStoredWhole } from '../../operations/stored-records.ts';
 import { countOf, plural } from '../../operations/wording.ts';
 import { type AskOptions, confirmPurchase } from '../ask.ts';
 import type { ReportOptions } from '../options/shared-options.ts';
-import { shellWord } from './quoted.ts';
+import { routeOf, shellWord, toBalanceCommand, toReadCommand, toResumeCommand } from './proposed.ts';
 import { createNotes } from './status-line.ts';
 
 /** Text about an earlier run: its description, the effect of buying again, and a cheaper command. */
@@ -28,7 +28,9 @@ async function toNotice({ operation, why }: EarlierRun, context: Pick<Context, '
   // The rows of the file may have changed.
   const what = rowsOf(intent.command) === undefined ? 'this' : 'a list from this file';
   const name = `${toName(operation)}${await receivedBy(operation)}`;
-  const cost = intent.origin === 'local' ? '' : ' It may have been charged; check `leadpipe balance`.';
+  const route = routeOf(intent);
+  const cost =
+    intent.origin === 'local' ? '' : ` It may have been charged; check \`${toBalanceCommand(route)}\`.`;
   const means = 'This is a new purchase';
   switch (why) {
     case 'complete':
@@ -37,7 +39,7 @@ async function toNotice({ operation, why }: EarlierRun, context: Pick<Context, '
         means: 'This run will be charged again',
         ...(kindOf(intent.command)?.keeps === 'nothing'
           ? {
-              cheaper: `To read its leads, for free: leadpipe task wait ${shellWord(progress.leadsSearchId ?? '')}`,
+              cheaper: `To read its leads, for free: ${toReadCommand('wait', progress.leadsSearchId ?? '', route)}`,
             }
           : (await isStoredWhole(operation).catch(() => false))
             ? { cheaper: `To print that one, for free: leadpipe history show ${operationId}` }
@@ -47,7 +49,7 @@ async function toNotice({ operation, why }: EarlierRun, context: Pick<Context, '
       return {
         was: `You started ${what} at ${time} and did not finish it: ${name}.`,
         means: 'This run buys everything again',
-        cheaper: `To finish that one instead: leadpipe resume ${operationId}`,
+        cheaper: `To finish that one instead: ${toResumeCommand(operationId, {})}`,
       };
     case 'lost':
       return { was: `The same request was sent by ${which}, and its answer was lost.${cost}`, means };
@@ -131,7 +133,7 @@ export function toResumingLine(
   if (rest === 0) return `${begins} ${all} arrived. Nothing is bought.`;
   const lost =
     isInDoubt && !isFree
-      ? ' The answer of the last attempt was lost, and it may have been charged; check `leadpipe balance`.'
+      ? ` The answer of the last attempt was lost, and it may have been charged; check \`${toBalanceCommand(routeOf(intent))}\`.`
       : '';
   return `${begins} ${countOf(stored ?? 0)} stored.${lost} Buying up to ${rest} more${price}.${free}`;
 }
@@ -166,6 +168,6 @@ export function checkNotDropped(operation: Operation): void {
     `${operationId} was dropped, so it can't be resumed; nothing was bought`,
     task === undefined
       ? `To print what arrived, for free: leadpipe history show ${operationId}`
-      : `To read the leads of its task, for free: leadpipe task wait ${shellWord(task)}`,
+      : `To read the leads of its task, for free: ${toReadCommand('wait', task, routeOf(intent))}`,
   );
 }

@@ -3,7 +3,15 @@ import type { Facts, LeadpipeError } from '../../errors.ts';
 import { nearest } from '../../requests/closed-list.ts';
 import type { RecordOptions } from '../options/record-options.ts';
 import type { ConnectionOptions } from '../options/shared-options.ts';
-import { shellWord } from './quoted.ts';
+import {
+  type RouteOptions,
+  routeWords,
+  shellWord,
+  toBalanceCommand,
+  toCommand,
+  toReadCommand,
+  toResumeCommand,
+} from './proposed.ts';
 
 /** The command that ran; hints depend on it. */
 export interface Ran {
@@ -32,8 +40,9 @@ type Hints = {
 export const nothingBought =
   'No purchases recorded on this machine yet. Those with --no-history are not listed.';
 
-export const inDoubt =
-  'It may or may not have been charged; check `leadpipe balance` before you run it again: a new run is a new purchase.';
+export function inDoubt(route: RouteOptions): string {
+  return `It may or may not have been charged; check \`${toBalanceCommand(route)}\` before you run it again: a new run is a new purchase.`;
+}
 
 /** Pure: says that the results are stored, and introduces the command that prints them or writes them to a file. */
 function toStored(isAll: boolean, what: 'print' | 'write'): string {
@@ -87,11 +96,12 @@ const hints: Hints = {
     options.local
       ? 'The local service of this run has ended. Run the command again: with --local it costs nothing.'
       : 'Is `leadpipe serve` running? Start it, or correct the address. Nothing was sent.',
-  in_doubt: (_, { options }) => (options.local ? 'Run it again: with --local it costs nothing.' : inDoubt),
+  in_doubt: (_, { options }) =>
+    options.local ? 'Run it again: with --local it costs nothing.' : inDoubt(options),
   key_used: toAnotherKey,
   key_of_other_request: toAnotherKey,
   no_credits: (facts, ran) =>
-    `Get more credits${toFewer(facts, ran)}. \`leadpipe balance\` shows how many you have.`,
+    `Get more credits${toFewer(facts, ran)}. \`${toBalanceCommand(ran.options)}\` shows how many you have.`,
   over_day_limit: (facts, ran) =>
     `All purchases on this machine since midnight count. To allow more: leadpipe config set ${facts.setting} <credits>${toFewer(facts, ran)}`,
   unpriced_day: ({ operationId, setting }, { options: { profile } }) =>
@@ -122,7 +132,7 @@ const hints: Hints = {
   no_result: (_, { options }) =>
     options.local
       ? 'It cost nothing, because of --local.'
-      : 'It may or may not have been charged; check `leadpipe balance`.',
+      : `It may or may not have been charged; check \`${toBalanceCommand(options)}\`.`,
   answer_undelivered({ stored, replays, idempotencyKey, operationId = '' }) {
     if (stored) return `The answer is stored. To print it, for free: leadpipe history show ${operationId}`;
     return replays
@@ -131,10 +141,10 @@ const hints: Hints = {
   },
   rest_in_doubt({ operationId, part }, ran) {
     const stored = part === undefined ? '' : `The leads that arrived before are in ${part}. `;
-    const resume = toResumeCommand(operationId, ran);
+    const resume = toNextRun(operationId, ran);
     return ran.options.local
       ? `${stored}To try again: ${resume}`
-      : `${stored}The rest may or may not have been charged; check \`leadpipe balance\` before you buy it again: ${resume}`;
+      : `${stored}The rest may or may not have been charged; check \`${toBalanceCommand(ran.options)}\` before you buy it again: ${resume}`;
   },
   search_cut({ rest, isDelivered, isStored, leadsSearchId, operationId, part, request }, ran) {
     const { options } = ran;
@@ -145,7 +155,8 @@ const hints: Hints = {
         return 'Nothing is stored, and the service sent no ID of this search, so the same command buys all of its leads again.';
       const exclude = [...(request.dedup_service_leads ?? []), leadsSearchId].join(',');
       const objective = request.objective.length > 200 ? '"…"' : shellWord(request.objective);
-      return `To buy the rest: leadpipe search ${request.entity_type} ${objective} --limit ${rest} --dedup-service-leads ${shellWord(exclude)}`;
+      const route = routeWords(options).map((word) => ` ${shellWord(word)}`);
+      return `To buy the rest: leadpipe search ${request.entity_type} ${objective} --limit ${rest} --dedup-service-leads ${shellWord(exclude)}${route.join('')}`;
     }
     const show = `leadpipe history show ${operationId}`;
     if (!isStored) {
@@ -155,7 +166,7 @@ const hints: Hints = {
       return `${lost}${bought}.${keep}\nTo print what is stored, for free: ${show}`;
     }
     const again = isDelivered ? [] : [`${toStored(true, 'print')}${show}`];
-    const resume = toResumeCommand(operationId, ran);
+    const resume = toNextRun(operationId, ran);
     if (rest > 0) return [...again, `To buy the rest: ${resume}`].join('\n');
     const isLeft = output !== undefined && output !== '-' && !(append && isDelivered);
     return [allArrived, ...(isLeft ? [`To complete ${output}, for free: ${resume}`] : again)].join('\n');
@@ -186,15 +197,15 @@ const hints: Hints = {
   columns_unknown: 'Name them with --columns.',
   begun_elsewhere: ({ origin }) =>
     origin === 'local' ? 'Add --local.' : `Add --base-url ${origin}, and put its key in LEADPIPE_API_KEY.`,
-  task_created: ({ leadsSearchId }) =>
-    `The task keeps running at the service. To read its leads, for free: ${toCommand(['task', 'wait', leadsSearchId])}`,
+  task_created: ({ leadsSearchId }, { options }) =>
+    `The task keeps running at the service. To read its leads, for free: ${toReadCommand('wait', leadsSearchId, options)}`,
   creation_in_doubt:
     'Run the same command again: it uses the same idempotency key, so the task is bought only once.',
   task_unbegun: ({ operationId }, ran) =>
-    `To resume it, without buying it twice: ${toResumeCommand(operationId, ran)}`,
+    `To resume it, without buying it twice: ${toNextRun(operationId, ran)}`,
   task_left: (task, ran) => `To resume: ${toTaskCommand(task, ran)}`,
-  replay_too_old:
-    'It may have been charged; check `leadpipe balance`. To search again, run the same command; it is a new purchase.',
+  replay_too_old: (_, { options }) =>
+    `It may have been charged; check \`${toBalanceCommand(options)}\`. To search again, run the same command; it is a new purchase.`,
   list_left({ isOverLimit, operationId, setting, until }, ran) {
     const again = toListCommand(operationId, ran);
     if (again === undefined) return unresumable(operationId);
@@ -226,7 +237,7 @@ const hints: Hints = {
     if (unknown > 0) {
       const lost = local ? 'whose answers were lost' : 'that may have been charged';
       says.push(
-        `To also buy again the rows ${lost}, run ${again === sameCommand ? `${sameCommand} with --retry-unknown` : `\`${toResumeCommand(operationId, ran)} --retry-unknown\``}.`,
+        `To also buy again the rows ${lost}, run ${again === sameCommand ? `${sameCommand} with --retry-unknown` : `\`${toNextRun(operationId, ran)} --retry-unknown\``}.`,
       );
     }
     if (ran.options.append === true && kept !== undefined) {
@@ -252,7 +263,7 @@ function toListCommand(operationId: string, ran: Ran): string | undefined {
   const { input, output, run } = ran.options;
   const isOfFile = output !== undefined && output !== '-';
   if (ran.has('--input') && (isOfFile || run !== undefined)) return sameCommand;
-  return input === '-' ? undefined : `\`${toResumeCommand(operationId, ran)}\``;
+  return input === '-' ? undefined : `\`${toNextRun(operationId, ran)}\``;
 }
 
 function unresumable(operationId: string): string {
@@ -310,22 +321,20 @@ export function toResume({ details: { facts } }: LeadpipeError, ran = noCommand)
   switch (facts?.is) {
     case 'rest_in_doubt':
     case 'task_unbegun':
-      return toResumeCommand(facts.operationId, ran);
+      return toNextRun(facts.operationId, ran);
     case 'search_cut':
     case 'unplaced':
       return facts.operationId === undefined || !facts.isStored
         ? undefined
-        : toResumeCommand(facts.operationId, ran);
+        : toNextRun(facts.operationId, ran);
     case 'list_left':
-      return ran.options.input === '-' ? undefined : toResumeCommand(facts.operationId, ran);
+      return ran.options.input === '-' ? undefined : toNextRun(facts.operationId, ran);
     case 'rows_failed':
-      return facts.failed === 0 || ran.options.input === '-'
-        ? undefined
-        : toResumeCommand(facts.operationId, ran);
+      return facts.failed === 0 || ran.options.input === '-' ? undefined : toNextRun(facts.operationId, ran);
     case 'task_left':
       return toTaskCommand(facts, ran);
     case 'task_created':
-      return toCommand(['task', 'wait', facts.leadsSearchId, ...routeWords(ran.options)]);
+      return toReadCommand('wait', facts.leadsSearchId, ran.options);
     default:
       return undefined;
   }
@@ -349,7 +358,7 @@ export function toTaskCommand(
   ran: Pick<Ran, 'isResume' | 'options'>,
 ): string {
   const { options } = ran;
-  if (operationId !== undefined) return toResumeCommand(operationId, ran);
+  if (operationId !== undefined) return toNextRun(operationId, ran);
   const { append, output, format } = options;
   const words = ['task', resume, leadsSearchId, ...from(pts), ...routeWords(options)];
   if (append && output !== undefined) words.push('-o', output, '--append');
@@ -357,17 +366,9 @@ export function toTaskCommand(
   return toCommand(words);
 }
 
-/**
- * The output of `resume` can be another one than that of its operation: the next run has to name it again. It also has to name how many
- * rows of a list are to be bought.
- */
-function toResumeCommand(
-  operationId: string,
-  { isResume, options }: Pick<Ran, 'isResume' | 'options'>,
-): string {
-  const { first } = options;
-  const rows = first === undefined ? [] : ['--first', String(first)];
-  return toCommand(['resume', operationId, ...rows, ...(isResume ? outputWords(options) : [])]);
+/** The output of `resume` can be another one than that of its operation: the next run has to name it again. */
+function toNextRun(operationId: string, { isResume, options }: Pick<Ran, 'isResume' | 'options'>): string {
+  return toResumeCommand(operationId, options, isResume ? outputWords(options) : []);
 }
 
 function toElsewhere(operationId: string): string {
@@ -395,19 +396,6 @@ function outputWords({ append, columns = [], csvRaw, delimiter, format, output }
 
 function from(pts: number): string[] {
   return pts === 0 ? [] : ['--pts', String(pts)];
-}
-
-/** The options that select the same service. */
-function routeWords({ local, baseUrl, profile }: Ran['options']): string[] {
-  return [
-    ...(local ? ['--local'] : []),
-    ...(baseUrl === undefined ? [] : ['--base-url', baseUrl]),
-    ...(profile === undefined ? [] : ['--profile', profile]),
-  ];
-}
-
-function toCommand(words: readonly string[]): string {
-  return ['leadpipe', ...words].map(shellWord).join(' ');
 }
 
 /** Pure: --profile for this profile; empty for the default. */

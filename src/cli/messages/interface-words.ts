@@ -1,5 +1,5 @@
 import { isObject } from '../../json/object.ts';
-import { shellWord } from './quoted.ts';
+import { shellWord } from './proposed.ts';
 
 /** The names of operations in the interface document, and the command for each. */
 const operations: Readonly<Record<string, string>> = {

@@ -4,7 +4,7 @@ import { UsageError } from '../../errors.ts';
 import { shownColumns } from '../../output/table-columns.ts';
 import { listed, nearest } from '../../requests/closed-list.ts';
 import { headsOf } from '../../requests/template.ts';
-import { shellWord } from '../messages/quoted.ts';
+import { shellWord } from '../messages/proposed.ts';
 import { type RecordOptions, toNames } from '../options/record-options.ts';
 
 /**

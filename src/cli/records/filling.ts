@@ -5,7 +5,7 @@ import type { ListRows } from '../../operations/kinds/list-rows.ts';
 import type { Fill } from '../../operations/kinds/row-fill.ts';
 import { countOf, plural } from '../../operations/wording.ts';
 import { contactCandidatesIn } from '../../requests/column-meanings.ts';
-import { shellWord } from '../messages/quoted.ts';
+import { shellWord } from '../messages/proposed.ts';
 import type { RowsOptions } from '../options/rows-options.ts';
 import type { RecordColumns } from './list-columns.ts';
 import { namesIn, type RowInput } from './rows-input.ts';

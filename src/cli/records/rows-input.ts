@@ -22,7 +22,7 @@ import {
   textAt,
   toTemplate,
 } from '../../requests/template.ts';
-import { shellWord } from '../messages/quoted.ts';
+import { shellWord } from '../messages/proposed.ts';
 import { takeInput } from '../options/inputs.ts';
 import { type RecordOptions, toNames } from '../options/record-options.ts';
 import type { RowsOptions } from '../options/rows-options.ts';

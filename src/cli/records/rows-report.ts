@@ -14,7 +14,7 @@ import type { WriterOptions } from '../../output/form.ts';
 import { type OutputPlan, openRows } from '../../output/open-rows.ts';
 import type { InputRow } from '../../requests/rows.ts';
 import type { Closing } from '../messages/closing-line.ts';
-import { shellWord } from '../messages/quoted.ts';
+import { shellWord } from '../messages/proposed.ts';
 import { waitedFor } from '../messages/status-line.ts';
 import { layoutOf, type RecordColumns } from './list-columns.ts';
 

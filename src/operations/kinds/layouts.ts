@@ -1,3 +1,4 @@
+import { restColumn, unique } from '../../columns/columns.ts';
 import { entityLayout, foundLayout } from '../../columns/entity-layout.ts';
 import type { Layout, LayoutOf, Printed } from '../../columns/layout.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
@@ -54,5 +55,17 @@ export function printedAs(name: KeptKind, body: object): Printed {
 export function storedAs({ command, body = '{}', row_request = '{}' }: Intent): Printed {
   const row = rowsOf(command);
   if (row === undefined) return printedAs(command as KeptKind, JSON.parse(body));
-  return { shape: 'list', layout: printedAs(row, JSON.parse(row_request)).layout };
+  const { layout } = printedAs(row, JSON.parse(row_request));
+  if (typeof layout === 'object') return { shape: 'list', layout };
+  // Each answer is read by itself: what only later ones have goes into the last column.
+  return {
+    shape: 'list',
+    layout: async (records, signal) => withRest(await layout(records, signal)),
+  };
+}
+
+function withRest(layout: Layout): Layout {
+  const names = layout.columns.map(({ header }) => header);
+  const other = restColumn(unique(new Set(names), 'other', 'extract'), names);
+  return { ...layout, columns: [...layout.columns, { ...other, inTable: 'never' }] };
 }

@@ -172,7 +172,8 @@ async function place(
   const isPartial = state === 'error';
   const known = { state: state ?? null, ready_count: readyCount, stop_reason: stopReason ?? null };
   if (delivery.file !== undefined) await end(entry.answered(requestId, known));
-  await putInPlace(isPartial);
+  // A task that still runs may have more: where nothing came, the file stays.
+  await putInPlace(state !== 'done');
   await end(toTerminal(isPartial ? 'partial' : 'complete', reading));
   if (reading.bought === undefined) await settleCreation(buyer, reading).catch(() => undefined);
 }

@@ -11,7 +11,7 @@ import { canAsk, confirm } from '../../ask.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { timeOf } from '../../messages/earlier-runs.ts';
-import { shellWord } from '../../messages/quoted.ts';
+import { routeOf, toReadCommand } from '../../messages/proposed.ts';
 import { createNotes } from '../../messages/status-line.ts';
 import { toId } from '../../options/option-builders.ts';
 import type { ReportOptions } from '../../options/shared-options.ts';
@@ -53,7 +53,7 @@ function toLoss(record: HistoryRecord, operation: Operation, isFileLeft: boolean
   if (isTask(command)) {
     return id === null
       ? 'Its task may have been bought, but its ID never arrived. If you drop it, leadpipe no longer asks for this ID: the same command buys a new task.'
-      : `If you drop it, nothing resumes it, and the same command buys a new task. The task itself keeps running at the service${isLocal ? '' : ', and is charged as usual'}. To read its leads, for free: leadpipe task wait ${shellWord(id)}${isLocal ? ' --local' : ''}`;
+      : `If you drop it, nothing resumes it, and the same command buys a new task. The task itself keeps running at the service${isLocal ? '' : ', and is charged as usual'}. To read its leads, for free: ${toReadCommand('wait', id, routeOf(operation.intent))}`;
   }
   const count = receivedOf(record);
   const all = rowsOf(command) === undefined ? 'leads' : 'rows';

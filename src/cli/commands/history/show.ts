@@ -24,7 +24,7 @@ import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
 import { close } from '../../messages/closing-line.ts';
 import { inDoubt } from '../../messages/hints.ts';
-import { shellWord } from '../../messages/quoted.ts';
+import { routeOf, toReadCommand } from '../../messages/proposed.ts';
 import { createNotes } from '../../messages/status-line.ts';
 import { toId } from '../../options/option-builders.ts';
 import type { RecordOptions } from '../../options/record-options.ts';
@@ -185,7 +185,7 @@ function toNextCommand(
   }
   if (isTask(intent.command)) {
     if (leads_search_id === null || (isShown && state === 'complete')) return undefined;
-    return `To read its leads again, for free: leadpipe task fetch ${shellWord(leads_search_id)}`;
+    return `To read its leads again, for free: ${toReadCommand('fetch', leads_search_id, routeOf(intent))}`;
   }
-  return state === 'unknown' && charged !== 'no' ? inDoubt : undefined;
+  return state === 'unknown' && charged !== 'no' ? inDoubt(routeOf(intent)) : undefined;
 }

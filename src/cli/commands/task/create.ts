@@ -6,7 +6,7 @@ import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
 import { paidOutcomes } from '../../exit-codes.ts';
 import { close } from '../../messages/closing-line.ts';
-import { shellWord } from '../../messages/quoted.ts';
+import { toReadCommand } from '../../messages/proposed.ts';
 import {
   createEntityArguments,
   createEntityOptions,
@@ -62,7 +62,7 @@ async function runTaskCreate(
           requestId,
           operationId,
         },
-        next: `To read its leads: leadpipe task wait ${shellWord(leadsSearchId)}${options.local ? ' --local' : ''}`,
+        next: `To read its leads: ${toReadCommand('wait', leadsSearchId, options)}`,
       });
     };
     const buyer = toBuyer(context, options, connection);

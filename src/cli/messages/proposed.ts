@@ -1,0 +1,61 @@
+import type { ConnectionOptions } from '../options/shared-options.ts';
+
+/** Commands that the user is told to run next: each reaches the service that this run used. */
+
+/** A text as one word for a shell, for commands that users copy. It is quoted in a way that every shell understands, if possible. */
+export function shellWord(text: string): string {
+  if (/^[\w.,:/@-]+$/.test(text)) return text;
+  return /^[^"$`\\!%]+$/.test(text) ? `"${text}"` : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** The options that select a service. */
+export type RouteOptions = Pick<ConnectionOptions, 'baseUrl' | 'local' | 'profile'>;
+
+/** Pure: the options that select the service of an operation. */
+export function routeOf({
+  origin,
+  profile,
+}: {
+  readonly origin: string;
+  readonly profile: string | null;
+}): RouteOptions {
+  if (origin === 'local') return { local: true };
+  return profile === null || profile === 'default' ? {} : { profile };
+}
+
+/** Pure: the words of these options. */
+export function routeWords({ local, baseUrl, profile }: RouteOptions): string[] {
+  return [
+    ...(local ? ['--local'] : []),
+    ...(baseUrl === undefined ? [] : ['--base-url', baseUrl]),
+    ...(profile === undefined ? [] : ['--profile', profile]),
+  ];
+}
+
+/** Pure: a command line for a shell. */
+export function toCommand(words: readonly string[]): string {
+  return ['leadpipe', ...words].map(shellWord).join(' ');
+}
+
+export function toBalanceCommand(route: RouteOptions): string {
+  return toCommand(['balance', ...routeWords(route)]);
+}
+
+/** Pure: the command that reads the leads of a task: all that are ready (`fetch`), or up to its end (`wait`). */
+export function toReadCommand(how: 'fetch' | 'wait', leadsSearchId: string, route: RouteOptions): string {
+  return toCommand(['task', how, leadsSearchId, ...routeWords(route)]);
+}
+
+/**
+ * Pure: the command that resumes an operation. It takes the profile of that operation, and whether it is local, but not an
+ * address. `first`: how many rows of a list are to be bought.
+ */
+export function toResumeCommand(
+  operationId: string,
+  { baseUrl, first }: { readonly baseUrl?: string | undefined; readonly first?: number | undefined },
+  output: readonly string[] = [],
+): string {
+  const rows = first === undefined ? [] : ['--first', String(first)];
+  const address = baseUrl === undefined ? [] : routeWords({ baseUrl });
+  return toCommand(['resume', operationId, ...rows, ...output, ...address]);
+}
