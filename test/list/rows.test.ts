@@ -477,7 +477,7 @@ describe('the output', () => {
 
   it.each([
     [['enrich', '--field', 'size', '--field', 'city'], 'size,city\r\n3,Berlin\r\n,Berlin\r\n'],
-    [['extract', 'x_followers'], 'id\r\n1\r\n1\r\n'],
+    [['extract', 'x_followers'], 'id,other\r\n1,\r\n1,\r\n'],
   ])('of %s is shown again with the columns of its answers', async (words, csv) => {
     write('list.txt', 'Ada\nx\n');
     await leadpipe([...words, '--input', 'list.txt', '-o', 'out.csv']);

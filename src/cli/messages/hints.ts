@@ -4,7 +4,7 @@ import { nearest } from '../../requests/closed-list.ts';
 import type { RecordOptions } from '../options/record-options.ts';
 import type { ConnectionOptions } from '../options/shared-options.ts';
 import {
-  type RouteOptions,
+  type Route,
   routeWords,
   shellWord,
   toBalanceCommand,
@@ -40,7 +40,8 @@ type Hints = {
 export const nothingBought =
   'No purchases recorded on this machine yet. Those with --no-history are not listed.';
 
-export function inDoubt(route: RouteOptions): string {
+/** Pure: what to do about a purchase whose answer was lost. */
+export function inDoubt(route: Route): string {
   return `It may or may not have been charged; check \`${toBalanceCommand(route)}\` before you run it again: a new run is a new purchase.`;
 }
 

@@ -9,7 +9,7 @@ export function shellWord(text: string): string {
 }
 
 /** The options that select a service. */
-export type RouteOptions = Pick<ConnectionOptions, 'baseUrl' | 'local' | 'profile'>;
+export type Route = Pick<ConnectionOptions, 'baseUrl' | 'local' | 'profile'>;
 
 /** Pure: the options that select the service of an operation. */
 export function routeOf({
@@ -18,13 +18,13 @@ export function routeOf({
 }: {
   readonly origin: string;
   readonly profile: string | null;
-}): RouteOptions {
+}): Route {
   if (origin === 'local') return { local: true };
   return profile === null || profile === 'default' ? {} : { profile };
 }
 
 /** Pure: the words of these options. */
-export function routeWords({ local, baseUrl, profile }: RouteOptions): string[] {
+export function routeWords({ local, baseUrl, profile }: Route): string[] {
   return [
     ...(local ? ['--local'] : []),
     ...(baseUrl === undefined ? [] : ['--base-url', baseUrl]),
@@ -37,12 +37,13 @@ export function toCommand(words: readonly string[]): string {
   return ['leadpipe', ...words].map(shellWord).join(' ');
 }
 
-export function toBalanceCommand(route: RouteOptions): string {
+/** Pure: the command that shows the balance of the account that this run used. */
+export function toBalanceCommand(route: Route): string {
   return toCommand(['balance', ...routeWords(route)]);
 }
 
 /** Pure: the command that reads the leads of a task: all that are ready (`fetch`), or up to its end (`wait`). */
-export function toReadCommand(how: 'fetch' | 'wait', leadsSearchId: string, route: RouteOptions): string {
+export function toReadCommand(how: 'fetch' | 'wait', leadsSearchId: string, route: Route): string {
   return toCommand(['task', how, leadsSearchId, ...routeWords(route)]);
 }
 
