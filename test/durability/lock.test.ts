@@ -249,6 +249,19 @@ describe('a lock that another machine or container has', () => {
       (await watch(at)).release();
     },
   );
+
+  it.runIf(hasNamespaces)('is one of the same namespace, if that has no /proc of its own', async () => {
+    const at = temporaryFolder();
+    const line =
+      'tail -f /dev/null | "$0" "$1" "$2" & until [ -e "$2/lock/"* ]; do sleep 0.05; done; exec "$0" "$1" "$2"';
+    const all = ['-r', '--pid', '--fork', '--kill-child', 'sh', '-c', line, process.execPath, holder, at];
+    // Numbers there are not those in /proc: nothing is known of the process that holds it.
+    const { status, stderr } = spawnSync('unshare', all, { encoding: 'utf8' });
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: expect.stringContaining('another machine or container ('),
+    });
+  });
 });
 
 /** For a lock that is free, or never given: nothing is waited for on this clock. */

@@ -7,9 +7,9 @@ import { atBoundaries, inParallel, killedAt, runWith } from './faulty-run.ts';
 
 /** Runs with --only-new that are killed, or active at the same time: no lead is printed twice, and none is lost. */
 
-/** Every death, in place of every tenth. */
+/** Every death, in place of every seventh. */
 const exhaustive = process.env.LEADPIPE_EXHAUSTIVE === '1';
-const step = exhaustive ? 1 : 10;
+const step = exhaustive ? 1 : 7;
 const limit = 50;
 const leadsOf = (prefix: string, count: number): string[] =>
   Array.from(

@@ -143,7 +143,7 @@ describe('the spare file of a journal', () => {
 
   const noSpace = expect.stringMatching(/can't store this operation in \S+journal\.jsonl: .*no space left/);
 
-  it.runIf(canMount)('makes room for the last entries where the disk is full', async () => {
+  it.runIf(canMount())('makes room for the last entries where the disk is full', async () => {
     const told = await onFullDisk();
     expect(told).toMatchObject({
       ...{ noted: noSpace, appended: 'local_io', ended: 'written', endedAgain: 'written' },
@@ -155,7 +155,7 @@ describe('the spare file of a journal', () => {
     expect(told.notes).toBeGreaterThan(1);
   });
 
-  it.runIf(canMount)(
+  it.runIf(canMount())(
     'leaves, where even that is not enough, what the journal said before, and an error',
     async () => {
       expect(await onFullDisk('without')).toMatchObject({
