@@ -125,7 +125,7 @@ export async function show<T>(
         const { confirmRest, toResumingLine } = await import('./messages/earlier-runs.ts');
         const isNamed = shown.resumes !== undefined;
         if (isNamed) await confirmRest(context, options, event.resuming);
-        say(toResumingLine(event.resuming, isNamed, fileOf(options), context));
+        say(toResumingLine(event.resuming, isNamed, fileOf(options), context, options));
         break;
       }
       case 'stage':

@@ -46,6 +46,16 @@ describe('of a run with --base-url', () => {
     expect(await at.leadpipe(rest)).toMatchObject(ending(0, '3 leads in'));
   });
 
+  it('the earlier run that can be finished, where all is bought again', async () => {
+    const at = await cutting();
+    delete at.env.LEADPIPE_BASE_URL;
+    const line = `search company x --limit 9 --base-url ${at.url}`;
+    await at.leadpipe(line);
+    const { stderr } = await at.leadpipe(line);
+    const first = proposed(stderr, 'To finish that one instead: ');
+    expect(await at.leadpipe(first)).toMatchObject({ code: 0, stdout: '{"name":"C"}\n' });
+  });
+
   it('the rest of a search that nothing records', async () => {
     const at = await cutting();
     delete at.env.LEADPIPE_BASE_URL;

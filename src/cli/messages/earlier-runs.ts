@@ -10,7 +10,14 @@ import { isStoredWhole } from '../../operations/stored-records.ts';
 import { countOf, plural } from '../../operations/wording.ts';
 import { type AskOptions, confirmPurchase } from '../ask.ts';
 import type { ReportOptions } from '../options/shared-options.ts';
-import { routeOf, shellWord, toBalanceCommand, toReadCommand, toResumeCommand } from './proposed.ts';
+import {
+  type Route,
+  routeOf,
+  shellWord,
+  toBalanceCommand,
+  toReadCommand,
+  toResumeCommand,
+} from './proposed.ts';
 import { createNotes } from './status-line.ts';
 
 /** Text about an earlier run: its description, the effect of buying again, and a cheaper command. */
@@ -21,14 +28,18 @@ interface Notice {
 }
 
 /** The text about an earlier run of an order that is about to be bought again. */
-async function toNotice({ operation, why }: EarlierRun, context: Pick<Context, 'zone'>): Promise<Notice> {
+async function toNotice(
+  { operation, why }: EarlierRun,
+  context: Pick<Context, 'zone'>,
+  given: Pick<Route, 'baseUrl'>,
+): Promise<Notice> {
   const { intent, operationId, progress } = operation;
   const time = timeOf(context, operation);
   const which = `${operationId} (${time})`;
   // The rows of the file may have changed.
   const what = rowsOf(intent.command) === undefined ? 'this' : 'a list from this file';
   const name = `${toName(operation)}${await receivedBy(operation)}`;
-  const route = routeOf(intent);
+  const route = routeOf(intent, given);
   const cost =
     intent.origin === 'local' ? '' : ` It may have been charged; check \`${toBalanceCommand(route)}\`.`;
   const means = 'This is a new purchase';
@@ -49,7 +60,7 @@ async function toNotice({ operation, why }: EarlierRun, context: Pick<Context, '
       return {
         was: `You started ${what} at ${time} and did not finish it: ${name}.`,
         means: 'This run buys everything again',
-        cheaper: `To finish that one instead: ${toResumeCommand(operationId, {})}`,
+        cheaper: `To finish that one instead: ${toResumeCommand(operationId, given)}`,
       };
     case 'lost':
       return { was: `The same request was sent by ${which}, and its answer was lost.${cost}`, means };
@@ -67,10 +78,10 @@ async function toNotice({ operation, why }: EarlierRun, context: Pick<Context, '
 /** Before the same order is bought again: asks on a terminal, prints a line elsewhere. Throws Declined. */
 export async function confirmRepurchase(
   context: Context,
-  options: ReportOptions & AskOptions,
+  options: ReportOptions & AskOptions & Pick<Route, 'baseUrl'>,
   { before, credits }: Extract<OperationEvent, { is: 'again' }>,
 ): Promise<void> {
-  const { was, means, cheaper } = await toNotice(before, context);
+  const { was, means, cheaper } = await toNotice(before, context, options);
   const { say, warn } = createNotes(context, options);
   const tell = cheaper === undefined ? warn : say;
   if (before.operation.intent.origin === 'local') return tell(was);
@@ -107,6 +118,7 @@ export function toResumingLine(
   isNamed: boolean,
   file: string | undefined,
   context: Pick<Context, 'zone'>,
+  given: Pick<Route, 'baseUrl'>,
 ): string {
   const { credits, isInDoubt, operation, rest, stored } = resuming;
   const { intent, operationId } = operation;
@@ -133,7 +145,7 @@ export function toResumingLine(
   if (rest === 0) return `${begins} ${all} arrived. Nothing is bought.`;
   const lost =
     isInDoubt && !isFree
-      ? ` The answer of the last attempt was lost, and it may have been charged; check \`${toBalanceCommand(routeOf(intent))}\`.`
+      ? ` The answer of the last attempt was lost, and it may have been charged; check \`${toBalanceCommand(routeOf(intent, given))}\`.`
       : '';
   return `${begins} ${countOf(stored ?? 0)} stored.${lost} Buying up to ${rest} more${price}.${free}`;
 }

@@ -11,16 +11,16 @@ export function shellWord(text: string): string {
 /** The options that select a service. */
 export type Route = Pick<ConnectionOptions, 'baseUrl' | 'local' | 'profile'>;
 
-/** Pure: the options that select the service of an operation. */
-export function routeOf({
-  origin,
-  profile,
-}: {
-  readonly origin: string;
-  readonly profile: string | null;
-}): Route {
+/** Pure: the options that select the service of an operation; an address only if this run was given it in an option. */
+export function routeOf(
+  { origin, profile }: { readonly origin: string; readonly profile: string | null },
+  { baseUrl }: Pick<Route, 'baseUrl'> = {},
+): Route {
   if (origin === 'local') return { local: true };
-  return profile === null || profile === 'default' ? {} : { profile };
+  return {
+    ...(baseUrl === undefined ? {} : { baseUrl }),
+    ...(profile === null || profile === 'default' ? {} : { profile }),
+  };
 }
 
 /** Pure: the words of these options. */
