@@ -15,7 +15,9 @@ import { type Ended, toWish, type Wish } from './workload.ts';
  * LEADPIPE_SEED runs the faults of an earlier run again, LEADPIPE_CHAOS_SECONDS runs longer.
  */
 const seed = process.env.LEADPIPE_SEED ?? randomBytes(4).toString('hex');
-const seconds = Number(process.env.LEADPIPE_CHAOS_SECONDS ?? 15);
+/** Of each lane, however long they take; more in the seconds that are given. */
+const rounds = 20;
+const seconds = Number(process.env.LEADPIPE_CHAOS_SECONDS ?? 0);
 /** Each with a service and a proxy of its own. */
 const lanes = [
   { stream_fetch: 'off', dropped_stream: 'bills_sent' },
@@ -43,7 +45,7 @@ it.each(lanes)(
     const name = Object.values(switches).join('/');
     const end = performance.now() + seconds * 1000;
     const wishes = new Map<string, Fulfilled>();
-    while (performance.now() < end) {
+    while (wishes.size < rounds || performance.now() < end) {
       const round = `${seed}/${name}/${wishes.size}`;
       const wish = toWish(createRandom(`${round}/wish`), join(lane.folder, `${wishes.size}.jsonl`));
       wishes.set(round, await fulfil(lane, round, wish));
