@@ -39,7 +39,7 @@ let worker = '';
 let holder = '';
 const hasNamespaces =
   spawnSync('unshare', ['-r', '--pid', '--fork', '--mount-proc', 'true'], { stdio: 'ignore' }).status === 0;
-const races = 400;
+const races = 1000;
 const processes = 4;
 
 beforeAll(async () => {
