@@ -1,4 +1,4 @@
-import { type Charged, StoppedError } from './errors.ts';
+import { StoppedError } from './errors.ts';
 
 export interface Clock {
   /** The wall clock. */
@@ -31,15 +31,10 @@ export async function wait(clock: Pick<Clock, 'after'>, ms: number, signal?: Abo
   });
 }
 
-/** As `wait`, but throws StoppedError, with this `charged`, when the signal aborts. */
-export async function pause(
-  clock: Pick<Clock, 'after'>,
-  ms: number,
-  signal: AbortSignal,
-  charged: Charged = 'no',
-): Promise<void> {
+/** As `wait`, but throws StoppedError when the signal aborts. */
+export async function pause(clock: Pick<Clock, 'after'>, ms: number, signal: AbortSignal): Promise<void> {
   await wait(clock, ms, signal);
-  if (signal.aborted) throw new StoppedError(signal, { charged });
+  if (signal.aborted) throw new StoppedError(signal, { charged: 'no' });
 }
 
 /** The clock of this process. */

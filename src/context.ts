@@ -38,8 +38,8 @@ export interface StatusLine {
 export interface RunFacts {
   /** Set when a request that can cost credits is recorded and about to be sent. */
   isSent?: true;
-  /** Whether the service charges nothing. */
-  isFree?: boolean;
+  /** Options that select its service, where they are not those of the command line but of the operation that is resumed. */
+  route?: { readonly local?: true; readonly baseUrl?: string; readonly profile?: string };
   /** Set when the run has finished and its output is in place. */
   isFinished?: true;
   /** The error it ended with, as programs get it, and the command that resumes it. */

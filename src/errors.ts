@@ -53,7 +53,7 @@ interface MoreFacts {
   /** No request is sent before this time (RFC 3339, UTC). */
   busy_until: { until: string };
   /** `worst` is the maximum cost, `left` what may still be spent; undefined if unknown. */
-  no_credits: { worst?: number | undefined; left?: number | undefined };
+  no_credits: { worst?: number | undefined; left?: number | undefined; isRest?: boolean };
   /**
    * `setting`: the setting with the limit, if it is not from an option. `needs`: the lowest sufficient limit. `first`: how many rows of a
    * list the present limit covers.
@@ -221,6 +221,14 @@ export class LeadpipeError extends Error {
 /** Pure: whether an error says that nothing was charged. */
 export function isUncharged(error: unknown): error is LeadpipeError {
   return error instanceof LeadpipeError && error.details.charged === 'no';
+}
+
+/**
+ * Pure: the error of a request that was sent again after its answer was lost. A refusal now does not mean that the first request cost nothing:
+ * the interface does not say whether the service checks the key before it refuses.
+ */
+export function toMaybeCharged(error: unknown): unknown {
+  return isUncharged(error) ? error.with({ charged: 'maybe' }) : error;
 }
 
 /** Pure: the message of anything that was thrown. */

@@ -152,7 +152,7 @@ async function run(): Promise<void> {
 /** Reports an error without any other file of leadpipe, and returns the exit code. */
 function reportPlainly(error: Error): number {
   process.stderr.write(
-    `error: ${error.message.split('\n', 1)[0]}\nThe files of leadpipe were changed while it ran, for example by an update. Look into the history before you buy again.\n`,
+    `error: ${error.message.split('\n', 1)[0]}\nThe files of leadpipe were changed while it ran, for example by an update. Check the history before you buy again.\n`,
   );
   return exitCodeOf('bug');
 }

@@ -19,7 +19,7 @@ import { createNotes, toCounted, withStatus } from './messages/status-line.ts';
 import { fileOf, type RecordOptions } from './options/record-options.ts';
 import type { ConnectionOptions } from './options/shared-options.ts';
 import { checkColumns, openOutput, type PrintedOutput } from './records/record-output.ts';
-import { learn, recordNewPrice } from './run-facts.ts';
+import { learn, note } from './run-facts.ts';
 
 export interface Shown {
   /** Status text while waiting for one answer, or for the first row. */
@@ -47,9 +47,7 @@ export interface Resumes {
   readonly reader: Reader;
 }
 
-type ShowOptions = ConnectionOptions &
-  RecordOptions &
-  AskOptions & { readonly positions?: true; readonly first?: number };
+type ShowOptions = ConnectionOptions & RecordOptions & AskOptions & { readonly first?: number };
 
 /** How many warnings are kept until the rows are printed. */
 const maxHeld = 20;
@@ -170,7 +168,7 @@ export async function show<T>(
         const { unknown } = event.cost;
         const isShown = !options.local && !options.quiet && !options.jsonErrors;
         if (typeof unknown === 'object' && isShown && (await isPriceDue(context)))
-          recordNewPrice(context, unknown.setting);
+          note(context, { newPrice: unknown.setting });
         break;
       }
       case 'ended':

@@ -12,7 +12,7 @@ export function factsOf({ run }: Pick<Context, 'run'>): RunFacts {
 }
 
 /** Records facts; undefined ones stay unchanged. */
-function note(
+export function note(
   context: Pick<Context, 'run'>,
   known: { [Name in keyof RunFacts]: RunFacts[Name] | undefined },
 ): void {
@@ -78,16 +78,6 @@ export function learn(
 /** Records the file of the output: of -o, or of the operation that is resumed. */
 export function recordOutput(context: Pick<Context, 'run'>, file: string): void {
   note(context, { output: resolve(file) });
-}
-
-/** Records that the output has replaced a file that was not empty. */
-export function recordReplaced(context: Pick<Context, 'run'>): void {
-  note(context, { isReplaced: true });
-}
-
-/** Records that the price with this setting is missing, and was not mentioned today. */
-export function recordNewPrice(context: Pick<Context, 'run'>, newPrice: string): void {
-  note(context, { newPrice });
 }
 
 /** Records the facts of the closing line. After it, nothing is left to resume. */

@@ -51,7 +51,7 @@ export async function openSummary(
   const facts = factsOf(context);
   const output = fileOf(options);
   if (output !== undefined) recordOutput(context, output);
-  if (options.local) facts.isFree = true;
+  if (options.local) facts.route = { local: true };
   const write = await prepareExitFile(path, context.pid);
   context.run.atExit = (exit) => {
     try {
@@ -66,8 +66,9 @@ export async function openSummary(
 
 /** Pure: the summary of a run that ends with this code. */
 function toSummary(facts: RunFacts, command: string, exit: number): Summary {
-  const { error, isFree, isSent, resume = null } = facts;
+  const { error, isSent, resume = null, route } = facts;
   const told = error as { operation_id?: string; request_id?: string; charged?: Charged | null } | undefined;
+  const isFree = route?.local === true;
   const charged: Charged = isFree || !isSent ? 'no' : (told?.charged ?? facts.charged ?? 'maybe');
   return {
     operation_id: facts.operationId ?? told?.operation_id ?? null,

@@ -95,7 +95,7 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
       heading: 'Exit codes',
       rows: Object.values(exitCodes).map(({ code, meaning }) => [String(code).padStart(3), meaning]),
     },
-    'In a script: 0 is done. After 75, run the command that the message names; if it names none, run the same command later. After 3, run the command that the message names: it gets the rest. 7 means that nothing was found. After 8, look at `leadpipe history list` and `leadpipe balance` first. The others need a person to look.',
+    'In a script: 0 is done. After 75, run the command that the message names; if it names none, run the same command later. After 3, run the command that the message names: it gets the rest. 7 means that there is no result; it may have been charged. After 8, look at `leadpipe history list` and `leadpipe balance` first. The others need a person to look.',
   ],
   formats: [
     'The first of these decides the format: -f, the extension of the file of -o, the setting `format`. Without them, it is a table on a terminal and jsonl everywhere else.',
@@ -180,7 +180,7 @@ export const topicTexts: Readonly<Record<TopicName, Topic>> = {
       rows: [
         ['charged: no', 'it cost nothing'],
         ['charged: yes', 'it was charged; what arrived is stored'],
-        ['charged: maybe', 'the answer was lost: check `leadpipe balance` before you buy it again'],
+        ['charged: maybe', 'leadpipe can not know: check `leadpipe balance` before you buy it again'],
       ],
     },
   ],

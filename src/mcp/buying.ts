@@ -215,15 +215,15 @@ async function readBoughtBefore(operation: Operation): Promise<Settled> {
 }
 
 function toLost({ failed, operation }: Extract<EarlierCall, { is: 'lost' }>, isFree: boolean): LeadpipeError {
-  const { outcome, message, errorType, requestId, charged } = failed;
+  const { outcome, message, error_type: type, request_id: requestId, charged } = failed;
   const { idempotency_key: idempotencyKey = '' } = operation.intent;
   return new LeadpipeError(outcome, message, {
     charged: isFree ? 'no' : (charged ?? 'maybe'),
     retryable: false,
     operationId: operation.operationId,
     idempotencyKey,
-    type: errorType,
-    requestId,
+    type,
+    requestId: requestId ?? undefined,
     facts: { is: 'key_used' },
   });
 }

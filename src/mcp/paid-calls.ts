@@ -80,13 +80,12 @@ const general = [
   'hung_up',
 ];
 
-export function createPaidCalls(context: Context, { connect, spending, confirm, describe }: McpOptions) {
+export function createPaidCalls(context: Context, options: McpOptions) {
+  const { connect, confirm, describe } = options;
   const runs = new Set<ActiveCall>();
   /** The call of each open question, by key. */
   const questions = new Map<string, string>();
   let isClosed = false;
-  /** Read again if the settings could not be read when the session began. */
-  let limit = spending;
 
   /** Runs a call of a paid tool; with `rows`, one purchase per row. Throws LeadpipeError if there is no result. */
   async function call(
@@ -110,7 +109,7 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
       wanted,
       again: args.again === true,
       isRows,
-      what: isRows ? `${wanted.size} look-ups, the first of them: ${about}` : about,
+      what: isRows ? `${wanted.size} lookups, the first of them: ${about}` : about,
     };
     const total = isRows ? wanted.size : tool.records === 'leads' ? args.limit : undefined;
     const result = await follow(call, caller, caller.toReport(total));
@@ -175,8 +174,8 @@ export function createPaidCalls(context: Context, { connect, spending, confirm, 
     };
     const own = { clock, directories, ids, pid, random, signal: stop.signal, zone };
     const done = connect(async (connection) => {
-      limit ??= toSpending(undefined, connection);
-      return await buy({ connection, context: own, spending: limit }, call, report, asker);
+      options.spending ??= toSpending(undefined, connection);
+      return await buy({ connection, context: own, spending: options.spending }, call, report, asker);
     }).finally(() => runs.delete(run));
     const run: ActiveCall = { call, done, listeners, stop };
     runs.add(run);

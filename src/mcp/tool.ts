@@ -29,8 +29,8 @@ export type Result = Readonly<Record<string, unknown>>;
 export interface McpOptions {
   /** Opens a connection while `work` runs. */
   readonly connect: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>;
-  /** The limit for the worst cases of the whole session. */
-  readonly spending: Spending | undefined;
+  /** The limit for the worst cases of the whole session. Without one, each purchase reads the settings again: the first limit in them stays. */
+  spending: Spending | undefined;
   /** Whether the person is asked before each purchase. */
   readonly confirm: boolean;
   /** An error in the form that clients get. */

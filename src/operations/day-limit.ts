@@ -226,7 +226,7 @@ function toUnknownDay({ op, kind, time, why }: UnknownPurchase, limit: number, z
   const which = `${kind} of ${toMinutes(new Date(time), zone).slice(11)} (${op})`;
   const unknown = why === 'rows' ? 'how many rows it has bought' : 'its cost';
   return refused(
-    `${which} counts for today, but ${unknown} is not known, so leadpipe can't tell how much of the ${limit} credits is left; nothing was bought`,
+    `${which} counts for today, but ${unknown} is not known, so leadpipe can't tell how much of the ${countOf(limit, 'credit')} is left; nothing was bought`,
     'price_unknown',
     { is: 'unpriced_day', operationId: op, setting: why === 'rows' ? undefined : why.setting },
   );

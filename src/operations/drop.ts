@@ -16,7 +16,9 @@ export async function checkDroppable(operation: Operation): Promise<void> {
   if (operation.resumes !== 'no') return;
   const { state } = await readHistoryRecord(operation);
   if (state === 'interrupted') return;
-  throw new UsageError(`${operationId} can't be dropped: it is not unfinished (state: ${state})`);
+  throw new UsageError(
+    `${operationId} can't be dropped: only unfinished purchases can be dropped (state: ${state})`,
+  );
 }
 
 /** Whether a temporary output file is left, which is removed when the operation is dropped: no output has its leads then. */
@@ -27,7 +29,8 @@ export async function hasFileLeft({ files }: Operation): Promise<boolean> {
 
 /**
  * Ends an unfinished operation, so that it is no longer resumed and can be pruned. Its records and its possible cost stay; its temporary
- * output files are removed, and the leads in them leave their list, which has only what was delivered. Throws `temporary` while a process works on it, UsageError as `checkDroppable`, LocalIoError.
+ * output files are removed, and the leads in them leave their list, which has only what was delivered. Throws `temporary` while a process works
+ * on it, UsageError as `checkDroppable`, LocalIoError.
  */
 export async function dropOperation(context: StoreContext, operationId: string): Promise<void> {
   const { journal, operation } = await openOperation(context, operationId);

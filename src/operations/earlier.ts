@@ -4,15 +4,15 @@ import { digestOf } from '../digest.ts';
 import { LeadpipeError, notResumable, UsageError } from '../errors.ts';
 import { isLocked, lockedError } from '../files/folder-lock.ts';
 import { type Buyer, isSameBuyer } from './buyer.ts';
-import type { EarlierRun, UnresumableRun } from './events.ts';
-import type { Intent } from './journal/entries.ts';
+import type { EarlierRun } from './events.ts';
+import type { EntryOf, Intent } from './journal/entries.ts';
 import { folderOf } from './journal/folders.ts';
 import { lastWritten } from './journal/journal-file.ts';
 import type { OperationIndex, Reader } from './journal/operation-index.ts';
 import { readAnswer } from './journal/received.ts';
 import { canCost, isAnswerKind, kindOf, type PaidKind, rowsOf, toRequest } from './kinds/kinds.ts';
 import { readOperation } from './known-operations.ts';
-import type { Failed, Operation } from './operation.ts';
+import type { Operation } from './operation.ts';
 import type { Order } from './order.ts';
 import { digestsOf, type OrderDigests, type Ordered, toRowRequestText } from './order-digests.ts';
 
@@ -43,7 +43,7 @@ export type EarlierCall =
   /** It was bought, and what arrived is stored here. */
   | { readonly is: 'stored'; readonly operation: Operation }
   /** The answer was lost, and the service has refused to send it again. */
-  | { readonly is: 'lost'; readonly operation: Operation; readonly failed: Failed };
+  | { readonly is: 'lost'; readonly operation: Operation; readonly failed: EntryOf<'failed'> };
 
 /** For a named run of a list: operations that have bought rows of it, newest first. */
 type Answers = readonly Operation[];
@@ -213,7 +213,7 @@ async function findForCommand(asking: Asking): Promise<Earlier> {
           return !isRefused && intent.output === order.terms.output;
         })
       : undefined;
-  const before = (newest && toUnresumable(newest)) ?? (await findBefore(asking));
+  const before = (newest && (await toUnresumable(newest))) ?? (await findBefore(asking));
   return { is: 'new', before, answers };
 }
 
@@ -351,31 +351,34 @@ async function findForTool(asking: Asking): Promise<EarlierCall> {
     return options.tool === true && !isRefused;
   });
   if (operation === undefined) return noEarlierRun;
-  const { failed, folder, isBegun, isComplete, isDropped, isInDoubt, phase, progress, resumes } = operation;
+  const { failed, folder, isBegun, isComplete, isDropped, isInDoubt, progress, resumes } = operation;
   if (isLocked(folder)) return { is: 'running' };
   const age = context.clock.now().getTime() - (await lastWritten(folder)).getTime();
   const isFresh = age < storedMs;
   if (!isBegun || isDropped) return noEarlierRun;
   const stored = { is: 'stored', operation } as const;
   const resume = { is: 'resume', operation, answers: [], mayStartOver: true } as const;
+  // A killed run may have stored the answer without writing down that it arrived.
+  const isStored = isAnswerKind(asking.order.kind) && (await readAnswer(folder)) !== undefined;
   // Nothing arrived, and it may have been charged: it is never bought with another key.
-  if (isInDoubt) return failed?.isGone ? { is: 'lost', operation, failed } : resume;
+  if (isInDoubt && !isStored) return failed?.gone ? { is: 'lost', operation, failed } : resume;
   if (asking.order.kind === 'search') {
     if (!isComplete && resumes === 'rest' && !progress.isAnswered) return resume;
     return isFresh ? stored : noEarlierRun;
   }
-  const isCreation = asking.order.kind === 'task create';
-  const isAnswered = isCreation ? progress.isNamed : (await readAnswer(folder)) !== undefined;
-  if (!isAnswered) return noEarlierRun;
-  return phase === 'ended' && !isFresh ? noEarlierRun : stored;
+  if (!isStored && !progress.isNamed) return noEarlierRun;
+  return operation.end !== undefined && !isFresh ? noEarlierRun : stored;
 }
 
 /** Why an operation that may have been charged can't be resumed; undefined otherwise. A task in doubt can be resumed. */
-function toUnresumable(operation: Operation): UnresumableRun | undefined {
-  const { end, intent } = operation;
+async function toUnresumable(operation: Operation): Promise<EarlierRun | undefined> {
+  const { end, folder, intent } = operation;
   if (end?.outcome === 'not_found') return { operation, why: 'gone' };
   const isAnswerLost = isAnswerKind(intent.command) && isLost(operation);
-  return end?.outcome === 'unknown' || isAnswerLost ? { operation, why: 'lost' } : undefined;
+  if (end?.outcome !== 'unknown' && !isAnswerLost) return undefined;
+  // It was killed before it wrote down that the answer arrived.
+  const isStored = isAnswerLost && (await readAnswer(folder)) !== undefined;
+  return { operation, why: isStored ? 'complete' : 'lost' };
 }
 
 /** Whether it was sent, no answer is known, and no process is working on it. */

@@ -97,8 +97,8 @@ export async function killedRuns({ journals, openIndex }: Reader, ids: readonly 
     // The history reports those that are damaged.
     const operation = await readOperation(journals, line.op).catch(() => undefined);
     if (operation === undefined || isLocked(operation.folder)) continue;
-    const { folder, isSearch, phase } = operation;
-    if (phase === 'ended') continue;
+    const { end, folder, isSearch } = operation;
+    if (end !== undefined) continue;
     if (!isSearch || (await sizeOfReceived(folder)) !== undefined) killed.unshift(line.op);
   }
   return killed;

@@ -9,12 +9,6 @@ import { isTask, kindOf, rowsOf } from './kinds/kinds.ts';
 import { type Cost, nothing, sumOf, times } from './prices.ts';
 import { countOf } from './wording.ts';
 
-/**
- * The progress of an operation. `sent`: the request was sent, and nothing is known of its answer. `received`: everything is stored here, but the
- * output may not be in place.
- */
-export type Phase = 'new' | 'sent' | 'receiving' | 'received' | 'ended';
-
 /** What resuming it means: the same purchase is resumed, the rest is bought, or there is nothing to resume. */
 export type Resumes = 'itself' | 'rest' | 'no';
 
@@ -66,25 +60,6 @@ interface Progress {
   isAnswered: boolean;
 }
 
-/** How a request ended without an answer. `isGone`: the service does not send the answer again. */
-export interface Failed {
-  readonly outcome: Outcome;
-  readonly message: string;
-  readonly errorType: string | undefined;
-  readonly requestId: string | undefined;
-  readonly charged: Charged | undefined;
-  readonly isGone: boolean;
-}
-
-/** The result of an operation that has nothing left to do. */
-export interface End {
-  readonly outcome: Outcome;
-  readonly charged: Charged | undefined;
-  readonly leads: number | undefined;
-  readonly found: number | undefined;
-  readonly notFound: number | undefined;
-}
-
 /** Pure: an operation, from all entries of its own journal. Its folder is named after it. */
 export function fold(folder: string, entries: Entries) {
   const [intent] = entries;
@@ -110,10 +85,12 @@ export function fold(folder: string, entries: Entries) {
   const hasPart = intent.idempotency_key !== undefined || intent.unrecorded === true;
   const parts: Part[] = hasPart ? [toPart(intent)] : [];
   /** What parts before the last one have received, and how the operation had ended then. */
-  let before = { received: 0, end: undefined as End | undefined };
+  let before = { received: 0, end: undefined as EntryOf<'terminal'> | undefined };
   let [isSent, isComplete, isDropped] = [false, false, false];
-  let end: End | undefined;
-  let failed: Failed | undefined;
+  /** How it ended, if nothing is left to do. */
+  let end: EntryOf<'terminal'> | undefined;
+  /** How its last request ended, if it did so without an answer. */
+  let failed: EntryOf<'failed'> | undefined;
   let creditsAfter: number | undefined;
   /** Of a list: how many rows were sent when its last run ended, how that ended, and whether a run has not ended. */
   let sentRows = 0;
@@ -175,19 +152,10 @@ export function fold(folder: string, entries: Entries) {
       case 'placed':
         files.length = 0;
         break;
-      case 'failed': {
-        const { outcome, message, error_type, request_id, charged, gone } = entry;
-        progress.requestId ??= request_id ?? undefined;
-        failed = {
-          outcome,
-          message,
-          errorType: error_type,
-          requestId: request_id ?? undefined,
-          charged: charged ?? undefined,
-          isGone: gone === true,
-        };
+      case 'failed':
+        progress.requestId ??= entry.request_id ?? undefined;
+        failed = entry;
         break;
-      }
       case 'balance':
         creditsAfter = entry.credits;
         break;
@@ -213,7 +181,7 @@ export function fold(folder: string, entries: Entries) {
   };
 
   function takeEnd(entry: EntryOf<'terminal'>, part: Part | undefined): void {
-    const { charged, dropped, excluded = progress.excluded, found, leads, not_found, outcome } = entry;
+    const { charged, dropped, excluded = progress.excluded, leads, outcome } = entry;
     isOpen = false;
     sentRows = entry.sent_rows ?? sentRows;
     endOfRun = entry;
@@ -232,7 +200,7 @@ export function fold(folder: string, entries: Entries) {
     progress.stopReason = entry.stop_reason ?? progress.stopReason;
     isComplete ||= outcome === 'complete';
     isDropped ||= dropped === true;
-    end = { outcome, charged, leads, found, notFound: not_found };
+    end = entry;
   }
 
   for (const entry of entries) take(entry);
@@ -249,13 +217,6 @@ export function fold(folder: string, entries: Entries) {
     last.outcome === undefined &&
     last.leadsSearchId === undefined &&
     !progress.isAnswered;
-
-  function toPhase(): Phase {
-    if (end !== undefined) return 'ended';
-    if (progress.isAnswered) return 'received';
-    if (progress.isNamed || progress.hasCounts || hasReceived || (isList && isSent)) return 'receiving';
-    return isSent ? 'sent' : 'new';
-  }
 
   function toResumes(): Resumes {
     if (isDropped || intent.unrecorded || kindOf(command)?.isResumable !== true) return 'no';
@@ -275,7 +236,6 @@ export function fold(folder: string, entries: Entries) {
     entries,
     /** The output for which it was begun. */
     terms: { output: intent.output, options: intent.options } as OutputTerms,
-    phase: toPhase(),
     resumes: toResumes(),
     progress: progress as Readonly<Progress>,
     end,

@@ -53,7 +53,7 @@ export async function reserve(
   // A request that is sent again with its key is not paid for twice.
   const isCounted = costs.is === 'once' && spending.inDoubt.has(idempotencyKey);
   const credits = isCounted ? 0 : toReserved(spending, costs);
-  const sent = costs.is === 'rows' ? exact(costs.sent * costs.each.credits) : 0;
+  const sent = toSent(costs);
   if (buyer.spending === undefined) {
     // The limit of the day does not depend on the balance.
     spending.settle(credits, sent);
@@ -82,6 +82,11 @@ function toReserved(spending: Spending, costs: Exclude<Costs, { is: 'nothing' }>
   if (costs.is === 'once') return reserveCredits(spending, costs.worst);
   const { each, fits: first, rest = 0, sent } = costs;
   return reserveCredits(spending, times(each, sent + rest), { used: exact(sent * each.credits), first });
+}
+
+/** Pure: the credits that earlier runs of a list have reserved for rows that they sent. */
+function toSent(costs: Costs): number {
+  return costs.is === 'rows' ? exact(costs.sent * costs.each.credits) : 0;
 }
 
 function reserveCredits(spending: Spending, worst: Cost, used?: Used): number {
@@ -134,6 +139,7 @@ export async function withNumbers(
   buyer: Buyer,
   kind: PaidKind,
   worst: Cost,
+  isRest: boolean,
   error: unknown,
 ): Promise<unknown> {
   if (!(error instanceof RequestError) || error.fault !== 'no_credits') return error;
@@ -143,7 +149,7 @@ export async function withNumbers(
   const cost = credits === null ? [] : [`this ${what} may cost ${credits}`];
   const known = left === undefined ? cost : [...cost, `${areOf(left)} left`];
   if (known.length === 0) return error;
-  const facts = { is: 'no_credits', worst: credits ?? undefined, left } as const;
+  const facts = { is: 'no_credits', worst: credits ?? undefined, left, isRest } as const;
   return error.with({ facts }, `${error.words}: ${known.join(', and ')}`);
 }
 
@@ -156,11 +162,14 @@ export async function checkCovered(
 ): Promise<void> {
   if (costs.is === 'nothing') return;
   const spending = costs.is === 'rows' ? costs.limit : buyer.spending;
-  if (spending !== undefined) spending.settle(toReserved(spending, costs), 0);
-  const counted = toCounted(costs);
-  const isLimited = buyer.spending !== undefined && available !== undefined;
-  if (isLimited && counted.credits > available) throw toNotCovered(counted.credits, available);
-  if (reader !== undefined) await checkOfDay(buyer, costs)?.(await reader.openIndex(), counted);
+  if (spending !== undefined) {
+    const credits = toReserved(spending, costs);
+    spending.settle(credits, 0);
+    const left = exact(credits - toSent(costs));
+    if (buyer.spending !== undefined && available !== undefined && left > available)
+      throw toNotCovered(left, available);
+  }
+  if (reader !== undefined) await checkOfDay(buyer, costs)?.(await reader.openIndex(), toCounted(costs));
 }
 
 /** For a list: the part of the limit that earlier runs have used, and how many rows the limit covers. */

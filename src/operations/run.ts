@@ -59,8 +59,8 @@ export type Runnable = keyof Results;
 
 /**
  * The only way to buy. It finds an earlier run of the same order, reserves the maximum cost, and records the request before its kind gets a client
- * that can send it. `found`: the earlier run, if the caller knows it. Returns undefined after a preview. An error has the ID of an operation that has begun. Throws UsageError, LocalIoError and `credits` before anything paid
- * is sent, and what the kind throws.
+ * that can send it. `found`: the earlier run, if the caller knows it. Returns undefined after a preview. An error has the ID of an operation that
+ * has begun. Throws UsageError, LocalIoError and `credits` before anything paid is sent, and what the kind throws.
  */
 export async function* run<Kind extends Runnable>(
   buyer: Buyer,
@@ -286,7 +286,7 @@ async function* perform<Result>(
   } catch (failed) {
     const thrown = (failed instanceof LocalIoError && lockLossOf(run.journal)) || failed;
     const known = isPaid(order.kind)
-      ? await withNumbers(buyer, order.kind, worstOf(planned.costs), thrown)
+      ? await withNumbers(buyer, order.kind, worstOf(planned.costs), !isNew, thrown)
       : thrown;
     const error = isNew && !run.isBegun ? toUnsent(known) : naming(known, run.operationId);
     reservation.settle(error);

@@ -1,5 +1,6 @@
 import { type Clock, dayMs, pause } from '../clock.ts';
 import type { Endpoint } from '../contract/endpoints.ts';
+import { toMaybeCharged } from '../errors.ts';
 import { verdictOf } from './policy.ts';
 import { RequestError } from './request-error.ts';
 
@@ -45,22 +46,23 @@ export async function withRetries<T>(
   let doubt: RequestError | undefined;
   let leftMs = retrying.retryBudgetMs;
   const start = clock.monotonic();
+  let wait: number | undefined;
   for (let tries = 0; ; tries++) {
     try {
+      if (wait !== undefined) await pause(clock, wait, signal);
       return await attempt();
     } catch (error) {
-      if (!(error instanceof RequestError)) throw error;
-      const wait = waitOf(error, endpoint, tries, retrying);
+      // It was stopped, or it is a bug. What was sent before may have been charged all the same.
+      if (!(error instanceof RequestError)) throw doubt === undefined ? error : toMaybeCharged(error);
+      wait = waitOf(error, endpoint, tries, retrying);
       // Waiting until our own task is created is not a retry, and has its own limit.
       const isCreating = error.fault === 'already_exists' && endpoint.repetition === 'replays';
       const maxMs = isCreating ? start + creatingMs - clock.monotonic() : leftMs;
       if (wait === undefined || wait > maxMs) throw toLastError(error, doubt, retrying);
       if (!isCreating) leftMs -= wait;
       if (mayBeCharged(error)) doubt = error;
-      const charged = doubt === undefined ? 'no' : 'maybe';
-      if (waits?.(error, wait) === false) throw error.with({ charged });
+      if (waits?.(error, wait) === false) throw error.with({ charged: doubt === undefined ? 'no' : 'maybe' });
       trace?.(`retry in ${Math.round(wait)} ms: ${error.message}`);
-      await pause(clock, wait, signal, charged);
     }
   }
 }

@@ -29,7 +29,7 @@ beforeEach(async () => {
 });
 
 describe('the last line of a purchase', () => {
-  const setIt = 'To see what it costs, set your price, such as 5: leadpipe config set price.contact.email=5';
+  const setIt = 'To see what it costs, set your price, such as 5: leadpipe config set price.contact.email 5';
   const unknown = `charged; price unknown\n${setIt}`;
   it.each<[string, string, object, ...string[]]>([
     ['an answer without a price', 'contact email a', {}, `email found · ${unknown}\n`],

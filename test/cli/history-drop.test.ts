@@ -103,7 +103,7 @@ describe('history drop', () => {
     const at = await machineWith(wholeStream(searchFrames([['{"name":"A"}']])));
     await at.leadpipe('search company x');
     const [done] = await at.history();
-    const says = 'is not unfinished (state: complete)';
+    const says = 'only unfinished purchases can be dropped (state: complete)';
     expect(await at.leadpipe(`history drop ${done?.operation_id}`)).toMatchObject(ending(2, says));
     expect((await at.leadpipe('history drop op_1')).code).toBe(6);
     expect(await at.history()).toEqual([done]);

@@ -1,6 +1,7 @@
 import { cpSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { faultyWith } from '../durability/faulty-run.ts';
 import { machineClock } from '../helpers/clock.ts';
 import { ending } from '../helpers/ending.ts';
 import { recordsIn } from '../helpers/fake-context.ts';
@@ -305,6 +306,17 @@ describe('unsettled credits', () => {
       expect((await at.leadpipe('search company y --limit 57 --dry-run')).stderr).toContain('56 are left');
       rmSync(join(at.state, 'index'), { recursive: true, force: true });
     }
+  });
+
+  it.each([6, 7])('of a task whose reading was killed at its end (%i), and resumed', async (nth) => {
+    const at = await startTaskServer({ steps: [['done', 4]] });
+    await at.leadpipe('task create company x --limit 50');
+    // The output is in place; before what it has cost, or its last entry, is written down.
+    const dying = faultyWith({ mode: 'kill', on: 'journal.jsonl', at: nth });
+    await at.run(`task wait ${taskId} --poll-interval 0.01 -o a.jsonl`, dying);
+    expect(at.read('a.jsonl').trim().split('\n')).toHaveLength(4);
+    expect(await at.run('resume --yes')).toMatchObject({ code: 0 });
+    expect(await at.history('totals')).toMatchObject([{ credits_at_most: 4, unsettled: 0 }]);
   });
 
   it('of a task that runs: it is not known yet what is charged', async () => {

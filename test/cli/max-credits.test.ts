@@ -172,6 +172,17 @@ describe('the balance of --max-credits', () => {
     expect(await at.leadpipe('contact email x --max-credits 5 --profile work')).toMatchObject(
       ending(5, hint),
     );
+    const preview = await at.leadpipe('contact email x --dry-run --profile work', { stderrIsTerminal: true });
+    expect(preview.stderr.replace(/\s+/g, ' ')).toContain(hint.trimEnd());
+    for (const setting of ['max_credits', 'max_credits_per_day']) {
+      await at.leadpipe(`config set ${setting} 1 --profile work`);
+      expect(await at.leadpipe('search company x --limit 5 --profile work')).toMatchObject(
+        ending(5, `leadpipe config set ${setting} <credits> --profile work`),
+      );
+      await at.leadpipe(`config unset ${setting} --profile work`);
+    }
+    const bought = await at.leadpipe('contact email x --profile work');
+    expect(bought.stderr).toContain('leadpipe config set price.contact.email 5 --profile work\n');
   });
 
   it.each([

@@ -341,7 +341,7 @@ describe('a list', () => {
   });
 
   // Nothing else has what was dropped together with its file. What was printed has been read.
-  const paid = 'If you drop it, you pay for these leads again.';
+  const paid = 'If you drop it, the same command buys these leads again.';
   it.each([
     { into: '-o a.jsonl', merged: false, says: paid, brings: ['0', '1', '2'] },
     { into: '-o a.jsonl', merged: true, says: paid, brings: ['0', '1'] },

@@ -8,7 +8,8 @@ import {
   wholeAnswer,
   wholeStream,
 } from '../helpers/fault-server.ts';
-import { machineWith } from '../helpers/machine.ts';
+import { createMachine, machineWith } from '../helpers/machine.ts';
+import { startRowService } from '../helpers/row-service.ts';
 import { partsOf } from '../helpers/run-parts.ts';
 import { writeConfig } from '../helpers/settings.ts';
 import { page, someEntities, startTaskServer, taskId } from '../helpers/task-server.ts';
@@ -67,6 +68,39 @@ describe('of a run with --base-url', () => {
   });
 });
 
+it('the rest of a list, with the address of the run', async () => {
+  const service = await startRowService();
+  const at = createMachine(service.url);
+  delete at.env.LEADPIPE_BASE_URL;
+  at.write('list.txt', 'Ada\nBo\n');
+  const { stderr } = await at.leadpipe(`contact email --input list.txt --first 1 --base-url ${service.url}`);
+  const [, rest = ''] = /run `leadpipe (.*?)`/.exec(stderr) ?? [];
+  expect(await at.leadpipe(rest)).toMatchObject(ending(0, '1 already bought'));
+});
+
+it('the rest of a search that nothing records, with all that was asked for and left out', async () => {
+  const bodies: string[] = [];
+  const at = await machineWith((socket, { body, method }) => {
+    if (method === 'GET') return void socket.write(notFound);
+    bodies.push(body);
+    socket.end(streamStart(searchFrames([['{"name":"A"}']])[0] ?? ''));
+  });
+  at.write('known.txt', 'Acme, Inc.\n');
+  const more = '--enrich-fields city,size --dedup-custom-leads @known.txt --dedup-service-leads ls_1';
+  const { stderr } = await at.leadpipe(`search company x --limit 9 --no-history ${more}`);
+  await at.leadpipe(proposed(stderr, 'To buy the rest: '));
+  const [first, second] = bodies.map((body) => JSON.parse(body));
+  expect(second).toEqual({ ...first, limit: 8, dedup_service_leads: ['ls_1', 'ls_test'] });
+});
+
+it('the stored leads of an answer with a wrong content type, in the form of the output', async () => {
+  const frames = searchFrames([['{"name":"A"}', '{"name":"B"}']]);
+  const at = await machineWith(wholeAnswer('200 OK', 'application/json', frames.join('')));
+  const { stderr } = await at.leadpipe('search company x --limit 2 -o a.txt -f csv --columns name');
+  await at.leadpipe(proposed(stderr, 'for free: '));
+  expect(at.read('a.txt')).toBe('name\r\nA\r\nB\r\n');
+});
+
 describe('of a run with --profile', () => {
   /** A machine whose only address is that of a profile. */
   async function withProfile() {
@@ -88,6 +122,23 @@ describe('of a run with --profile', () => {
     const next = proposed(stderr, behind);
     expect(next).toMatch(new RegExp(`^task (wait|fetch) ${taskId} --profile work$`));
     expect(await at.leadpipe(`${next} -f jsonl`)).toMatchObject({ code: 0 });
+  });
+
+  it('the balance, where the rest of its search was lost', async () => {
+    let posts = 0;
+    const at = await machineWith((socket, { method }) => {
+      if (method === 'GET') return void socket.write(notFound);
+      if (posts++ > 0) return void socket.destroy();
+      socket.end(streamStart(searchFrames([['{"name":"A"}']])[0] ?? ''));
+    });
+    writeConfig(at.env, JSON.stringify({ profiles: { work: { base_url: at.url } } }));
+    delete at.env.LEADPIPE_BASE_URL;
+    await at.leadpipe('search company x --limit 9 -o a.jsonl --profile work');
+    const { stderr } = await at.leadpipe('resume --yes');
+    expect(stderr).toContain('`leadpipe balance --profile work`');
+    // A profile that is in use anyway is not named.
+    const inUse = await at.leadpipe('resume --yes', { env: { LEADPIPE_PROFILE: 'work' } });
+    expect(inUse.stderr).toContain('`leadpipe balance`');
   });
 
   it('the balance, where credits are missing', async () => {

@@ -36,7 +36,7 @@ describe.each(rows)(
       // The key is printed only with -v: it is not needed after a success.
       const stderr = expect.stringMatching(
         RegExp(
-          `^${brought} · charged; price unknown\nTo see what it costs, set your price, such as 5: leadpipe config set ${setting}=5\nrequest req_test · operation op_test_\\d+\n$`,
+          `^${brought} · charged; price unknown\nTo see what it costs, set your price, such as 5: leadpipe config set ${setting} 5\nrequest req_test · operation op_test_\\d+\n$`,
         ),
       );
       expect(await buy()).toEqual({ code: 0, stdout, stderr });

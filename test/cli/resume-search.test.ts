@@ -1,10 +1,13 @@
 import { appendFileSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { creditBalance } from '../helpers/bodies.ts';
 import { at, bodies, first, leadsOfCut, lines, rest, script } from '../helpers/cut-searches.ts';
 import { ending } from '../helpers/ending.ts';
 import type { FakeOptions } from '../helpers/fake-context.ts';
 import {
+  errorAnswer,
+  jsonAnswer,
   notFound,
   searchFrames,
   startSearchServer,
@@ -55,10 +58,46 @@ describe('resume of a search', () => {
     expect((await at.leadpipe(list)).code).toBe(0);
     expect(await resume('')).toMatchObject(ending(0, `Resuming ${operation}`));
     expect(await resume('')).toMatchObject(
-      ending(0, 'nothing to resume; with --local there is: leadpipe resume --local'),
+      ending(0, 'nothing to resume. The local service has an unfinished purchase: leadpipe resume --local'),
     );
     expect(await resume('--local')).toMatchObject(ending(0, 'enrich rows.txt', 'cost nothing'));
     expect(await resume('--local')).toMatchObject(ending(0, 'There is nothing to resume.'));
+  });
+
+  it('that brings nothing more has found what came before: --exit-status is 0', async () => {
+    let posts = 0;
+    const there = await machineWith((socket, { method }) => {
+      if (method === 'GET') return void socket.write(notFound);
+      if (posts++ === 0) socket.end(streamStart(searchFrames([['{"name":"A"}']])[0] ?? ''));
+      else socket.end(wholeStream(searchFrames([[]])));
+    });
+    const line = 'search company x --limit 9 -o a.jsonl --exit-status';
+    expect((await there.leadpipe(line)).code).toBe(3);
+    expect(await there.leadpipe(line)).toMatchObject(ending(0, '1 lead in a.jsonl'));
+  });
+
+  it('whose rest the credits do not cover is not told to ask for fewer: that would be another search', async () => {
+    let posts = 0;
+    const there = await machineWith((socket, { method }) => {
+      if (method === 'GET') return void socket.write(jsonAnswer(creditBalance(2)));
+      if (posts++ > 0) return void socket.end(errorAnswer('402 X', 'insufficient_credits', 'no'));
+      socket.end(streamStart(searchFrames([['{"name":"A"}']])[0] ?? ''));
+    });
+    const line = 'search company x --limit 9 -o a.jsonl';
+    await there.leadpipe(line);
+    const refused = await there.leadpipe(line);
+    expect(refused).toMatchObject(ending(5, 'Get more credits'));
+    expect(refused.stderr).not.toContain('--limit');
+  });
+
+  it('of the local service costs nothing, in the summary too', async () => {
+    const line = 'enrich --input rows.txt --field city --local --first 1 -o rows.csv';
+    at.write('rows.txt', 'Nordlicht Pay, Berlin\nNordlicht Pay, Hamburg\n');
+    await at.leadpipe(line);
+    await at.leadpipe('resume --local --summary s.json');
+    const [{ operation_id } = {}] = await at.history();
+    expect(JSON.parse(at.read('s.json'))).toMatchObject({ charged: 'no', credits_at_most: 0 });
+    expect(operation_id).toBeDefined();
   });
 
   it('takes the latest that can be resumed without an ID, and names a later one', async () => {

@@ -366,3 +366,9 @@ describe('a run that is stopped', () => {
     expect(content().split('\r\n')).toHaveLength(47);
   });
 });
+
+it('a task that is left again has the leads of all its runs in the summary', async () => {
+  expect((await at.leadpipe(`${toFile} --wait-timeout 0.3`)).code).toBe(75);
+  expect((await at.leadpipe(`${resume} --yes --wait-timeout 0.3 --summary s.json`)).code).toBe(75);
+  expect(JSON.parse(at.read('s.json'))).toMatchObject({ leads: 20 });
+});

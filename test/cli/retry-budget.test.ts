@@ -28,4 +28,8 @@ it('a service that names a time is to be asked again after it', async () => {
   const at = await machineWith(errorAnswer('429 Too Many Requests', 'concurrency_limit', 'no', [after]));
   const says = `Run it again after ${until.toISOString().slice(0, 16).replace('T', ' ')} UTC.`;
   expect(await at.leadpipe('contact email x')).toMatchObject(ending(75, says));
+  at.write('rows.txt', 'x\n');
+  expect(await at.leadpipe('contact email --input rows.txt')).toMatchObject(
+    ending(75, `To resume after ${says.slice('Run it again after '.length, -1)}, run`),
+  );
 });

@@ -380,6 +380,11 @@ describe('task fetch', () => {
   it.each([
     ['', '--pts 10'],
     ['-o all.jsonl --append', '--pts 5 -o all.jsonl --append'],
+    ['-o a.jsonl --append --positions', '--pts 5 -o a.jsonl --append --positions'],
+    [
+      '-o a.txt --append -f csv --columns name --csv-raw',
+      '--pts 5 -o a.txt --append -f csv --columns name --csv-raw',
+    ],
   ])('that is cut, with "%s", says how all leads are read', async (output, again) => {
     const pages = paging((pts) => someEntities.slice(pts, pts + 5), ['running', 40]);
     const task = await answering((socket, request) => {

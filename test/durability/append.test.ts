@@ -14,7 +14,7 @@ import { keepingIn, readOperations } from '../helpers/stored.ts';
 import { atBoundaries, filesOf, inParallel, killedAt, runWith } from './faulty-run.ts';
 
 /** What the end of a rest may say that has fewer leads than were asked for. */
-const mayBeLost = expect.stringMatching(/^(warning: The service leaves out all leads of .*\n)?$/);
+const mayBeLost = expect.stringMatching(/^(warning: Leads that the stopped search sent .*\n)?$/);
 
 /** Searches that add to a file of other days, killed anywhere, and continued in every way there is. */
 

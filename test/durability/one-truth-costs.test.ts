@@ -65,6 +65,31 @@ describe('the limit of a day', () => {
     expect(service.charged.size).toBe(sent + most);
   });
 
+  it('counts rows that were refused before midnight once', async () => {
+    let isBusy = true;
+    const { gate, open } = createGate('"who 30"');
+    const service = await startRowService({ gate, isBusy: () => isBusy });
+    const machine = createMachine(service.url);
+    writeSettings(machine.env, { 'price.contact.email': 1, max_credits_per_day: 44 });
+    machine.write('list.txt', rows('who', 40));
+    machine.write('other.txt', rows('other', 13));
+    const beforeMidnight = dayMs - (Date.now() % dayMs) - 600_000;
+    const midnight = join(temporaryFolder(), 'midnight');
+    const clock = { ...ahead(beforeMidnight), CLOCK_JUMP_AT: midnight, CLOCK_JUMP_MS: '1200000' };
+    const ended = resultOf(
+      machine.start('contact email --input list.txt --concurrency 1 -q -o out.jsonl', clock),
+    );
+    await until(() => (service.refusals.get(429) ?? 0) >= 15);
+    writeFileSync(midnight, '');
+    isBusy = false;
+    await until(() => service.charged.size === 29);
+    // Nearly all of the 40 rows are sent today.
+    const line = 'contact email --input other.txt -q -o other.jsonl --dry-run';
+    expect((await machine.run(line, ahead(beforeMidnight + 1_200_000))).code).toBe(5);
+    open();
+    expect(await ended).toMatchObject({ code: 0 });
+  });
+
   it('counts rows that were written down yesterday on the day on which they are sent', async () => {
     const { gate } = createGate();
     let isHeld = true;
@@ -86,6 +111,22 @@ describe('the limit of a day', () => {
     const other = await machine.run('contact email --input other.txt -q -o other.jsonl', ahead(dayMs));
     expect({ ...other, charged: service.charged.size }).toMatchObject({ ...ending(5, '40'), charged: 40 });
   });
+});
+
+it('--dry-run asks the balance for what the run asks: not for rows that were sent yesterday', async () => {
+  const { gate } = createGate();
+  const service = await startRowService({ gate, credits: 3 });
+  const machine = createMachine(service.url);
+  machine.write('list.txt', 'a\nb\nc\nd\n');
+  const line = 'contact email --input list.txt -q -o out.jsonl';
+  // The balance is not read before the first run: it covers three of the four rows.
+  writeSettings(machine.env, { 'price.contact.email': 1 });
+  const child = machine.start(line, ahead(0));
+  await until(() => service.requests() === 4);
+  child.kill('SIGKILL');
+  await resultOf(child);
+  const tomorrow = await machine.run(`${line} --max-credits 10 --dry-run`, ahead(dayMs));
+  expect(tomorrow).toMatchObject({ code: 0 });
 });
 
 describe('an answer that is lost, whose repetition is refused,', () => {

@@ -9,6 +9,8 @@ export interface RowServiceOptions {
   readonly gate?: (body: string) => Promise<void> | undefined;
   /** Requests at once; more are refused with 429. */
   readonly mostAtOnce?: number;
+  /** As long as this is true, every request is refused with 429. */
+  readonly isBusy?: () => boolean;
   /** Every answer is charged, and is no JSON. */
   readonly garbled?: true;
   /** Every answer is charged, and preceded by an unrequested head. */
@@ -90,7 +92,7 @@ export async function startRowService(options: RowServiceOptions = {}) {
     }
     const key = String(request.headers['idempotency-key']);
     requests++;
-    if (open >= mostAtOnce) {
+    if (open >= mostAtOnce || options.isBusy?.()) {
       return refuse(response, 429, 'concurrency_limit', { 'retry-after': options.retryAfter ?? '0' });
     }
     open++;

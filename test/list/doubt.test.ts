@@ -94,8 +94,8 @@ it('a row in doubt for which there was no room is sent again with its key by the
 });
 
 it.each([
-  ['lost, busy for long', ': its answer was lost, and may be charged: ', ' · charged: maybe'],
-  ['garbled', ': its answer was lost, but is charged: ', ' · charged: yes'],
+  ['lost, busy for long', ': its answer was lost, and the row may have been charged: ', ' · charged: maybe'],
+  ['garbled', ': its answer was lost, but the row was charged: ', ' · charged: yes'],
   ['refused', ': the service refused the request: ', '422 invalid_request_error)'],
 ])('the line about a row that was %s says whether it is charged', async (names, words, end) => {
   const at = await machineOf(names.split(', ') as (keyof typeof answers)[]);

@@ -185,7 +185,7 @@ describe('--only-missing', () => {
     ]);
     // Without it, one line says so, and all rows are bought.
     const all = await leadpipe([...args, '-o', 'all.csv']);
-    const note = `list.csv has rows without "${column}": with --only-missing, only these are bought`;
+    const note = `list.csv has rows without "${column}": add --only-missing to buy only these rows, and to fill in that column`;
     expect(all.stderr.split(note)).toHaveLength(2);
     expect(paid()).toEqual(['Ada, Acme', 'Bo, Acme', 'Bo, Acme']);
   });

@@ -131,7 +131,7 @@ describe('rows without a result', () => {
       code: 3,
       stderr: expect.stringContaining(`${file('out.jsonl')}: ${came} · failed rows in ${file('failed.csv')}`),
     });
-    expect(stderr).toContain('and may have charged it');
+    expect(stderr).toContain('and may have charged for it');
     expect(stderr).toContain('The same command buys all rows again');
     expect(read('failed.csv')).toMatch(/nothing,2,No result[^,]*,,maybe/);
     const before = service.requests.length;

@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { Context } from '../../src/context.ts';
 import type { Stop } from '../../src/operations/kinds/list-stop.ts';
 import { createSlots } from '../../src/operations/kinds/request-slots.ts';
 import { machineClock } from '../helpers/clock.ts';
@@ -546,7 +547,7 @@ describe('money', () => {
     await serve({ lost });
     write('list.txt', 'Ada\nBo\nCy\nDee\n');
     const args = ['--input', 'list.txt', '-o', 'out.jsonl'];
-    const doubt = /^warning: row 2 .*its answer was lost, and may be charged: .* · charged: maybe$/m;
+    const doubt = /^warning: row 2 .*its answer was lost, and the row may have been charged: .* · charged: maybe$/m;
     const all = '2 of them may have been charged';
     const first = await contacts(...args, '--errors', 'failed.csv');
     expect(first).toMatchObject(ending(3, all));
@@ -634,20 +635,40 @@ describe('a list that is stopped says of each row', () => {
   });
 });
 
-it('a list that is stopped has as long to tell how it ended, however long it waited for answers', async () => {
+it('a list that is stopped has as long to tell how it ended, however long it waited for answers, and leaves no timer', async () => {
   const { gate, open } = createGate();
   await serve({ gate });
   write('list.txt', 'Ada\n');
   const stop = new AbortController();
   const patience = { ms: 900 };
+  // A timer would keep the process alive.
+  const grace = new Set<object>();
+  const clock: Context['clock'] = {
+    ...machineClock,
+    after(ms, callback) {
+      const cancel = machineClock.after(ms, callback);
+      const timer = {};
+      if (ms === 10_000) grace.add(timer);
+      return () => {
+        grace.delete(timer);
+        cancel();
+      };
+    },
+  };
+  let waiting = 0;
   const ended = runInProcess('contact email --input list.txt -o out.csv', {
-    ...{ env, cwd, context: { signal: stop.signal, patience } },
-    heard: (_, text) => text.includes('1 pending answer') && open(),
+    ...{ env, cwd, context: { clock, signal: stop.signal, patience } },
+    heard(_, text) {
+      if (!text.includes('1 pending answer')) return;
+      waiting = grace.size;
+      open();
+    },
   });
   await until(() => service.requests() === 1);
   stop.abort('interrupted');
   expect(await ended).toMatchObject(ending(130, 'Stopped by Ctrl-C. 1 row is done'));
   expect(patience.ms).toBeGreaterThan(900);
+  expect([waiting, grace.size]).toEqual([1, 0]);
 });
 
 it('a service that has no room for more is asked for less at once', async () => {
@@ -746,7 +767,7 @@ it('an unreadable response is saved', async () => {
   await serve({ garbled: true });
   write('list.txt', 'Ada\n');
   expect(await contacts('--input', 'list.txt')).toMatchObject(
-    ending(3, 'its answer was lost, but is charged: ', 'charged: yes'),
+    ending(3, 'its answer was lost, but the row was charged: ', 'charged: yes'),
   );
   const [operation = ''] = readdirSync(operationsFolder());
   expect(read(join(operationsFolder(), operation, 'rows.jsonl'))).toContain('"body":"<paid for>"');
@@ -944,7 +965,7 @@ describe('rows that are added to a file', () => {
     failing.add('Bo');
     write('list.txt', 'Ada\nBo\nCy\n');
     const some = await add();
-    expect(some).toMatchObject(ending(3, 'all rows are added together, when none of them is missing'));
+    expect(some).toMatchObject(ending(3, 'the rows are added in one step, when no row can be bought again'));
     expect(rowsIn('out.csv.part')).toEqual([
       found('Ada'),
       expect.stringMatching(/^Bo,,,.*(422|lost)/),

@@ -151,6 +151,10 @@ it('on a terminal, `mcp` says what it waits for, and how each agent is set up wi
     expect(JSON.parse(settings)).toEqual({ mcpServers: { leadpipe: { command: 'leadpipe', args } } });
   }
   expect((await runInProcess('mcp', { stdinIsTerminal: true })).stderr).toContain('"--max-credits","200"');
+  const more = `mcp --confirm --files ${files} --base-url https://api.example`;
+  expect((await runInProcess(more, { stdinIsTerminal: true })).stderr).toContain(
+    `-- leadpipe mcp --base-url https://api.example --max-credits 200 --confirm --files ${files}\n`,
+  );
   // Nothing costs credits there.
   const local = (await runInProcess('mcp --local', { stdinIsTerminal: true })).stderr;
   expect(local).toContain('claude mcp add leadpipe -- leadpipe mcp --local\n');

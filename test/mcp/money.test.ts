@@ -190,7 +190,7 @@ describe('many rows in a call', () => {
       expect(bought).toMatchObject({ complete: true, failed: 0 });
       expect(service.spent()).toBe(before + 10);
       expect(questions).toHaveLength(version);
-      expect(questions.at(-1)).toMatch(/2 look-ups.*Lena Weber . 2.*It costs at most 10 credits\./s);
+      expect(questions.at(-1)).toMatch(/2 lookups.*Lena Weber . 2.*It costs at most 10 credits\./s);
     }
   });
 
@@ -412,6 +412,18 @@ describe('limits', () => {
       hint: expect.stringContaining('leadpipe config set max_credits <credits>'),
     });
     expect(service.spent() - before).toBe(6);
+  });
+
+  it('a limit that is set during the session is shown with the credits left, and names the profile', async () => {
+    const env = newUser();
+    await run('config set base_url http://127.0.0.1:1 --profile work', { env });
+    const { ask } = await startAgent({ version: 1, env, args: ['--profile', 'work'] });
+    expect((await ask('search', { ...search, limit: 1 })).count).toBe(1);
+    expect((await ask('balance')).session).toBeUndefined();
+    await run('config set max_credits 20 --profile work', { env });
+    const { error } = await ask('search', { ...search, limit: 21 });
+    expect(error.hint).toContain('leadpipe config set max_credits <credits> --profile work');
+    expect((await ask('balance')).session).toMatchObject({ max_credits: 20 });
   });
 
   it('--confirm asks the person before each purchase; a client that can not ask buys nothing', async () => {

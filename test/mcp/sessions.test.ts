@@ -185,6 +185,26 @@ it('a purchase that another process has taken over is not sent again', async () 
 });
 
 describe('an answer that is stored', () => {
+  it('is given again, if the server was killed before it wrote down that it arrived', async () => {
+    const { service, env } = await startLedger({});
+    const args = { contact_type: 'email', objective: 'Lena Weber' };
+    const dying = { ...env, ...faultyWith({ mode: 'kill', on: 'journal.jsonl', at: 2 }) };
+    const first = await startAgent({ env: dying });
+    await expect(first.call('contact', args)).rejects.toThrow();
+    const { ask } = await startAgent({ env });
+    expect(await ask('contact', args)).toMatchObject({
+      answer: { object: 'contact_search_result' },
+      charged: 'no',
+    });
+    const [known] = await purchasesOf(env);
+    // The command line names it as one that was bought.
+    const again = await run('contact email "Lena Weber"', { env });
+    expect(again.stderr).toContain(
+      `To print that one, for free: leadpipe history show ${known.operation_id}`,
+    );
+    expect((await service.close()).size).toBe(2);
+  });
+
   /** A clock this number of minutes ahead. */
   const ahead = (minutes: number) => ({
     NODE_OPTIONS: `--import ${join(import.meta.dirname, '../soak/clock-preload.mjs')}`,

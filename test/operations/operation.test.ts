@@ -61,7 +61,7 @@ const unrecorded = { idempotency_key: undefined, body: undefined, unrecorded: tr
 type Row = [
   command: string,
   entries: readonly JournalEntry[],
-  phase: Operation['phase'],
+  state: 'open' | 'ended',
   resumes: Operation['resumes'],
   also?: Readonly<Record<string, unknown>>,
   more?: object,
@@ -70,11 +70,11 @@ type Row = [
 describe('the progress of an operation, and what resuming it does', () => {
   it.each<Row>([
     // A search: the rest of what has arrived can be bought, and nothing else.
-    ['search', [], 'new', 'no', { isSent: false, isBegun: false, isInDoubt: false, isRefused: false }],
-    ['search', [sent], 'sent', 'no', { isSent: true, isBegun: true, isInDoubt: true, isRefused: false }],
-    ['search', [sent, created], 'receiving', 'rest', { isInDoubt: false }],
-    ['search', [sent, created, answered], 'received', 'rest', { isComplete: false, isInDoubt: false }],
-    ['search', [sent, answered], 'received', 'no', { isInDoubt: false }],
+    ['search', [], 'open', 'no', { isSent: false, isBegun: false, isInDoubt: false, isRefused: false }],
+    ['search', [sent], 'open', 'no', { isSent: true, isBegun: true, isInDoubt: true, isRefused: false }],
+    ['search', [sent, created], 'open', 'rest', { isInDoubt: false }],
+    ['search', [sent, created, answered], 'open', 'rest', { isComplete: false, isInDoubt: false }],
+    ['search', [sent, answered], 'open', 'no', { isInDoubt: false }],
     ['search', [sent, created, cut], 'ended', 'rest', { isComplete: false, isRefused: false }],
     // The service has never told its ID, and brought leads.
     ['search', [sent, cut], 'ended', 'rest', { isInDoubt: false }],
@@ -84,31 +84,24 @@ describe('the progress of an operation, and what resuming it does', () => {
     ['search', [sent, refused], 'ended', 'no', { isRefused: true, isBegun: false, isInDoubt: false }],
     ['search', [sent, created, refused], 'ended', 'no', { isRefused: true }],
     ['search', [refused], 'ended', 'no', { isRefused: true }],
-    ['search', [sent, failed()], 'sent', 'no', { isInDoubt: true, isRefused: false }],
+    ['search', [sent, failed()], 'open', 'no', { isInDoubt: true, isRefused: false }],
     ['search', [sent, created, dropped], 'ended', 'no', { isDropped: true }],
     ['search', [sent, created, terminal('reader_closed')], 'ended', 'rest', { isReaderGone: true }],
     // What was not recorded has no request, so that nothing can be bought of it.
-    [
-      'search',
-      [sent, created],
-      'receiving',
-      'no',
-      { parts: [{ isSent: true }], isInDoubt: false },
-      unrecorded,
-    ],
+    ['search', [sent, created], 'open', 'no', { parts: [{ isSent: true }], isInDoubt: false }, unrecorded],
     ['search', [sent, cut], 'ended', 'no', {}, { unrecorded: true }],
-    ['search', [sent, created], 'receiving', 'no', { parts: [] }, { idempotency_key: undefined }],
+    ['search', [sent, created], 'open', 'no', { parts: [] }, { idempotency_key: undefined }],
     // The rest of a search.
-    ['search', [sent, cut, rest(3)], 'receiving', 'rest', { isInDoubt: false, end: undefined }],
-    ['search', [sent, cut, rest(3), sent], 'receiving', 'rest', { isInDoubt: true }],
-    ['search', [sent, cut, rest(3), sent, created], 'receiving', 'rest', { isInDoubt: false }],
-    ['search', [sent, rest(3)], 'receiving', 'rest', { isInDoubt: false }],
-    ['search', [sent, created, rest(0)], 'receiving', 'rest'],
-    ['search', [sent, cut, rest(3), sent, created, answered], 'received', 'rest', { isInDoubt: false }],
+    ['search', [sent, cut, rest(3)], 'open', 'rest', { isInDoubt: false, end: undefined }],
+    ['search', [sent, cut, rest(3), sent], 'open', 'rest', { isInDoubt: true }],
+    ['search', [sent, cut, rest(3), sent, created], 'open', 'rest', { isInDoubt: false }],
+    ['search', [sent, rest(3)], 'open', 'rest', { isInDoubt: false }],
+    ['search', [sent, created, rest(0)], 'open', 'rest'],
+    ['search', [sent, cut, rest(3), sent, created, answered], 'open', 'rest', { isInDoubt: false }],
     ['search', [sent, cut, rest(3), sent, complete()], 'ended', 'no', { isComplete: true }],
     // Its refusal leaves what came before as it was, and its loss is told.
     ['search', [sent, cut, rest(3), sent, refused], 'ended', 'rest', { isBegun: true, isRefused: false }],
-    ['search', [sent, rest(3), sent, refused], 'receiving', 'rest', { end: undefined, isInDoubt: false }],
+    ['search', [sent, rest(3), sent, refused], 'open', 'rest', { end: undefined, isInDoubt: false }],
     ['search', [sent, cut, rest(0), sent, lost], 'ended', 'rest', { end: { charged: 'maybe' } }],
     ['search', [sent, cut, rest(0), dropped], 'ended', 'no', { isDropped: true }],
     // A user who does not want it has paid nothing for its rest.
@@ -120,36 +113,38 @@ describe('the progress of an operation, and what resuming it does', () => {
       { isDropped: true },
     ],
     // A task goes on by itself until it ends.
-    ['task run', [], 'new', 'itself'],
-    ['task run', [sent], 'sent', 'itself', { isInDoubt: true }],
-    ['task run', [sent, created], 'receiving', 'itself', { isInDoubt: false }],
-    ['task run', [sent, created, page(0, 5), answered], 'received', 'itself'],
+    ['task run', [], 'open', 'itself'],
+    ['task run', [sent], 'open', 'itself', { isInDoubt: true }],
+    ['task run', [sent, created], 'open', 'itself', { isInDoubt: false }],
+    ['task run', [sent, created, page(0, 5), answered], 'open', 'itself'],
     ['task run', [sent, created, complete()], 'ended', 'no', { isComplete: true }],
     ['task run', [sent, created, terminal('not_found')], 'ended', 'no'],
     ['task run', [sent, created, terminal('reader_closed')], 'ended', 'itself', { isReaderGone: true }],
     ['task run', [sent, created, terminal('reader_closed', { dropped: true })], 'ended', 'no'],
-    ['task wait', [], 'new', 'itself', { parts: [], isSearch: false, isInDoubt: false }],
-    ['task wait', [page(0, 5)], 'receiving', 'itself'],
-    ['task wait', [page(0, 0)], 'receiving', 'itself'],
-    ['task create', [sent], 'sent', 'no', { isInDoubt: true }],
-    ['task create', [sent, created], 'receiving', 'no', { isInDoubt: false }],
+    ['task wait', [], 'open', 'itself', { parts: [], isSearch: false, isInDoubt: false }],
+    ['task wait', [page(0, 5)], 'open', 'itself'],
+    ['task wait', [page(0, 0)], 'open', 'itself'],
+    ['task create', [sent], 'open', 'no', { isInDoubt: true }],
+    ['task create', [sent, created], 'open', 'no', { isInDoubt: false }],
     // One answer is bought whole or not at all.
-    ['contact', [sent], 'sent', 'no', { isInDoubt: true }],
-    ['contact', [sent, answered], 'received', 'no', { isInDoubt: false }],
+    ['contact', [sent], 'open', 'no', { isInDoubt: true }],
+    ['contact', [sent, answered], 'open', 'no', { isInDoubt: false }],
     ['contact', [sent, answered, complete(1)], 'ended', 'no', { isInDoubt: false }],
     // A list, until every row is answered.
-    ['contact list', [], 'new', 'itself', { parts: [], isInDoubt: false, isSearch: false }],
-    ['contact list', [sent], 'receiving', 'itself', { isInDoubt: false }],
+    ['contact list', [], 'open', 'itself', { parts: [], isInDoubt: false, isSearch: false }],
+    ['contact list', [sent], 'open', 'itself', { isInDoubt: false }],
     ['contact list', [sent, terminal('partial', { charged: 'yes' })], 'ended', 'itself', { isBegun: true }],
-    ['contact list', [sent, entry.spent({ credits: 20 }, 2)], 'receiving', 'itself', { end: undefined }],
+    ['contact list', [sent, entry.spent({ credits: 20 }, 2)], 'open', 'itself', { end: undefined }],
     // A later run begins: how the one before ended is no longer how the list ended.
-    ['contact list', [sent, terminal('partial'), reserved], 'receiving', 'itself', { end: undefined }],
+    ['contact list', [sent, terminal('partial'), reserved], 'open', 'itself', { end: undefined }],
     ['contact list', [sent, complete()], 'ended', 'no', { isComplete: true }],
     ['contact list', [sent, terminal('partial', { charged: 'no' })], 'ended', 'itself', { isBegun: false }],
     ['contact list', [sent, dropped], 'ended', 'no'],
-    ['no kind of today', [sent, created], 'receiving', 'no'],
-  ])('%s %j: %s, %s', (command, entries, phase, resumes, also, more) => {
-    expect(read(command, entries, more)).toMatchObject({ operationId: 'op_1', phase, resumes, ...also });
+    ['no kind of today', [sent, created], 'open', 'no'],
+  ])('%s %j: %s, %s', (command, entries, state, resumes, also, more) => {
+    const operation = read(command, entries, more);
+    expect(operation).toMatchObject({ operationId: 'op_1', resumes, ...also });
+    expect(operation.end === undefined ? 'open' : 'ended').toBe(state);
   });
 });
 
@@ -350,11 +345,11 @@ describe('how it ended', () => {
   it.each<readonly [entries: readonly JournalEntry[], also: object]>([
     [[sent], { end: undefined, failed: undefined, creditsAfter: undefined }],
     [[cut], { end: { outcome: 'partial', ...charged } }],
-    [[terminal('complete')], { end: { outcome: 'complete', charged: undefined, leads: undefined } }],
+    [[terminal('complete')], { end: terminal('complete') }],
     [[dropped], { isDropped: true }],
     [[sent, cut, rest(3), sent, refused], { end: { outcome: 'partial', leads: 3 } }],
     [[sent, cut, rest(3), sent, complete(5)], { end: { outcome: 'complete', leads: 5 } }],
-    [[sent, cut, rest(3), sent, lost], { end: { outcome: 'partial', charged: 'maybe', leads: undefined } }],
+    [[sent, cut, rest(3), sent, lost], { end: lost }],
     // One that was complete before stays so, also where a run of it ended otherwise.
     [
       [complete(), terminal('partial', { charged: 'yes' })],
@@ -365,15 +360,12 @@ describe('how it ended', () => {
       [failed({ error_type: 'api_error', gone: true })],
       {
         failed: {
-          ...{ outcome: 'unknown', message: 'lost', errorType: 'api_error', requestId: 'req_4' },
-          ...{ charged: 'maybe', isGone: true },
+          ...{ outcome: 'unknown', message: 'lost', error_type: 'api_error', request_id: 'req_4' },
+          ...{ charged: 'maybe', gone: true },
         },
       },
     ],
-    [
-      [failed({ charged: null, request_id: null })],
-      { failed: { charged: undefined, requestId: undefined, isGone: false } },
-    ],
+    [[failed({ charged: null, request_id: null })], { failed: { charged: null, request_id: null } }],
     [[entry.balance(9), entry.balance(8)], { creditsAfter: 8 }],
   ])('%j', (entries, also) => {
     expect(read('search', entries)).toMatchObject(also);

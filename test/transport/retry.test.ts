@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type EndpointName, endpoints } from '../../src/contract/endpoints.ts';
+import { LeadpipeError, StoppedError } from '../../src/errors.ts';
 import type { Fault } from '../../src/transport/policy.ts';
 import { RequestError } from '../../src/transport/request-error.ts';
 import { toRetryAfter, withRetries } from '../../src/transport/retry.ts';
@@ -7,7 +8,7 @@ import { createLeapingClock } from '../helpers/clock.ts';
 
 async function tryOut(
   name: EndpointName,
-  faults: readonly (Fault | RequestError)[],
+  faults: readonly (Fault | LeadpipeError)[],
   options: { random?: number; budgetMs?: number; mostAttempts?: number; stopAfter?: number } = {},
 ): Promise<{ tries: number; waits: readonly number[]; error: RequestError }> {
   const clock = createLeapingClock();
@@ -22,8 +23,8 @@ async function tryOut(
   };
   const stop = new AbortController();
   const error = await withRetries(retrying, endpoint, stop.signal, async () => {
-    const fault = faults[Math.min(tries++, faults.length - 1)] as Fault | RequestError;
-    throw fault instanceof RequestError ? fault : new RequestError(fault, endpoint, fault);
+    const fault = faults[Math.min(tries++, faults.length - 1)] as Fault | LeadpipeError;
+    throw fault instanceof LeadpipeError ? fault : new RequestError(fault, endpoint, fault);
   }).catch((thrown: RequestError) => thrown);
   return { tries, waits: clock.waits, error: error as RequestError };
 }
@@ -121,6 +122,18 @@ describe('doubt', () => {
       charged,
     });
   });
+
+  it.each([
+    ['lost', 'maybe'],
+    ['busy', 'no'],
+  ] as const)(
+    'stays where the next attempt is stopped before it is sent, after %s: %s',
+    async (first, charged) => {
+      const stop = new AbortController();
+      const error = await tryOut('createTask', [first, new StoppedError(stop.signal, { charged: 'no' })]);
+      expect(error).toMatchObject({ tries: 2, error: { outcome: 'interrupted', details: { charged } } });
+    },
+  );
 
   it('is told with what the last attempt was called: support finds that one', async () => {
     const lost = new RequestError('gateway', endpoints.contactSearch, 'lost', {

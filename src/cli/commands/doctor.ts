@@ -29,7 +29,8 @@ import { RequestError, ServiceError } from '../../transport/request-error.ts';
 import { defineCommand } from '../command.ts';
 import { addressOf, withConnection } from '../connect.ts';
 import { freeOutcomes } from '../exit-codes.ts';
-import { toHint } from '../messages/hints.ts';
+import { ranFor, toHint } from '../messages/hints.ts';
+import type { Route } from '../messages/proposed.ts';
 import { createNotes } from '../messages/status-line.ts';
 import type { RecordOptions } from '../options/record-options.ts';
 import type { ConnectionOptions } from '../options/shared-options.ts';
@@ -108,9 +109,9 @@ const failure = (outcome: Outcome, found: string, fix: string): Found => {
 };
 
 /** The failure as a command would report it. Rethrows a signal or a bug. */
-function failureOf(error: unknown): Found {
+function failureOf(error: unknown, route: Route): Found {
   if (!(error instanceof LeadpipeError) || error instanceof StoppedError) throw error;
-  return failure(error.outcome, error.message, toHint(error) ?? '');
+  return failure(error.outcome, error.message, toHint(error, ranFor(route)) ?? '');
 }
 
 /** Why later checks are skipped, by the check that failed. */
@@ -165,7 +166,7 @@ async function* checkAll(context: Context, options: ConnectionOptions, say: (lin
         await probeKeychain(context, profile.name, record?.origin ?? 'nowhere');
         return ok('works');
       } catch (error) {
-        const failed = failureOf(error);
+        const failed = failureOf(error, options);
         // The keychain is only needed if it has the key.
         if (record === undefined && error instanceof KeychainError) return { ...failed, result: 'warning' };
         isKeyless = true;
@@ -176,7 +177,7 @@ async function* checkAll(context: Context, options: ConnectionOptions, say: (lin
       if (options.local) return ok('the local service (--local)');
       baseUrl = findAddress(context, addressOf(options), profile);
       if (baseUrl === undefined)
-        return failure(noTarget.outcome, 'no address is set', toHint(noTarget) ?? '');
+        return failure(noTarget.outcome, 'no address is set', toHint(noTarget, ranFor(options)) ?? '');
       return ok(toAddressText(baseUrl));
     },
     proxy() {
@@ -238,7 +239,7 @@ async function* checkAll(context: Context, options: ConnectionOptions, say: (lin
     try {
       found = obstacle === undefined ? await run() : skipped(obstacle);
     } catch (error) {
-      found = failureOf(error);
+      found = failureOf(error, options);
     }
     if (found.result === 'failure') obstacle ??= obstacles[check];
     yield { check, ...found };

@@ -4,6 +4,7 @@ import { UsageError } from '../../errors.ts';
 import { isFilled } from '../../json/text.ts';
 import { checkSchemaLimits, parseSchema, toFieldSchema } from '../../requests/enrich-schema.ts';
 import { defineCommand } from '../command.ts';
+import { createNotes } from '../messages/status-line.ts';
 import { readTextFile } from '../options/inputs.ts';
 import { collect, option, under } from '../options/option-builders.ts';
 import { createRowsOptions, identityByDefault, sourceOf, toRowsRemark } from '../options/rows-options.ts';
@@ -55,7 +56,8 @@ export const createCommand = defineCommand({
     const isPiped = options.input === undefined && !context.stdin.isTerminal;
     const source = sourceOf(options, entityContext ?? (isPiped ? '-' : undefined), 'entity context');
     const request = { kind: 'enrich', enrich_fields: schema } as const;
-    await lookUp(context, options, source, request, 'enriching', (whole, { notes }) => {
+    await lookUp(context, options, source, request, 'enriching', (whole) => {
+      const notes = createNotes(context, options);
       const answer = whole.inner('answer');
       for (const deviation of check.deviations(JSON.parse(answer?.text ?? 'null'))) notes.warn(deviation);
       const fields = Object.keys(schema.properties as object);

@@ -67,8 +67,6 @@ export const createCommand = defineCommand({
       );
     }
     const request = { kind: 'extract', type, instruction, limit } as const;
-    await lookUp(context, options, source, request, 'extracting', (_, { records }) =>
-      countOf(records, 'item'),
-    );
+    await lookUp(context, options, source, request, 'extracting', (_, records) => countOf(records, 'item'));
   },
 });

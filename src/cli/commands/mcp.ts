@@ -10,7 +10,7 @@ import { toSpending } from '../../operations/spending.ts';
 import { countOf } from '../../operations/wording.ts';
 import { wrapMessage } from '../../output/wrap.ts';
 import { defineCommand } from '../command.ts';
-import { shellWord } from '../messages/proposed.ts';
+import { routeWords, shellWord, toCommand } from '../messages/proposed.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { toToolErrorFields } from '../messages/tool-hints.ts';
 import { withFacts } from '../options/facts.ts';
@@ -50,7 +50,7 @@ export const createCommand = defineCommand({
   cost: { text: 'what the agent buys, at most --max-credits in a session', settings: [] },
   outcomes: ['complete', 'usage', 'local_io', 'interrupted', 'reader_closed', 'terminated', 'hung_up'],
   remarks: [
-    'Tools: search, task_create, task_status, task_fetch, contact, research, enrich, extract, balance, history_list, history_show. They buy as the commands do, with the same profile, key and history. It also starts without an address and a key: the tools then say what is missing.',
+    'Tools: search, task_create, task_status, task_fetch, contact, research, enrich, extract, balance, history_list, history_show. They buy as the commands do, with the same profile, key and history. The server also starts without an address and a key: the tools then say what is missing.',
   ],
   async run(context, given: McpCommandOptions) {
     context.run.isServer = true;
@@ -74,7 +74,7 @@ export const createCommand = defineCommand({
       connect,
       spending: toSpending(maxCredits, { origin: local ? 'local' : '', settings }),
       confirm,
-      describe: toToolErrorFields,
+      describe: (error) => toToolErrorFields(error, given),
       save: createSave(context, files ?? '.'),
       say,
     };
@@ -86,12 +86,14 @@ export const createCommand = defineCommand({
 });
 
 /** For a person who starts the server by hand: the lines to paste into the settings of each agent. */
-function toSetup({ local, maxCredits = local ? undefined : 200, profile }: McpCommandOptions): string[] {
+function toSetup(given: McpCommandOptions): string[] {
+  const { confirm, files, local, maxCredits = local ? undefined : 200 } = given;
   const args = [
     'mcp',
-    ...(local ? ['--local'] : []),
-    ...(profile === undefined ? [] : ['--profile', profile]),
+    ...routeWords(given),
     ...(maxCredits === undefined ? [] : ['--max-credits', String(maxCredits)]),
+    ...(confirm ? ['--confirm'] : []),
+    ...(files === undefined ? [] : ['--files', resolve(files)]),
   ];
   const server = { command: 'leadpipe', args };
   const settings = JSON.stringify({ mcpServers: { leadpipe: server } });
@@ -99,7 +101,7 @@ function toSetup({ local, maxCredits = local ? undefined : 200, profile }: McpCo
   return [
     "Waiting for an agent on standard input. You don't start this yourself: your AI program does. To set it up, use one of these:",
     'Claude Code:',
-    `  claude mcp add leadpipe -- ${['leadpipe', ...args].map(shellWord).join(' ')}`,
+    `  claude mcp add leadpipe -- ${toCommand(args)}`,
     'VS Code:',
     `  code --add-mcp ${shellWord(JSON.stringify({ name: 'leadpipe', ...server }))}`,
     'Cursor, in ~/.cursor/mcp.json:',

@@ -1,5 +1,6 @@
 import { extname, resolve } from 'node:path';
 import { Argument, Option } from 'commander';
+import { profileInUse } from '../../config/settings.ts';
 import type { Context } from '../../context.ts';
 import { LeadpipeError, notResumable, UsageError } from '../../errors.ts';
 import { isLocked } from '../../files/folder-lock.ts';
@@ -18,7 +19,7 @@ import { withConnection } from '../connect.ts';
 import { paidOutcomes } from '../exit-codes.ts';
 import { checkNotDropped } from '../messages/earlier-runs.ts';
 import { toHint } from '../messages/hints.ts';
-import { routeOf, toReadCommand } from '../messages/proposed.ts';
+import { type Route, routeOf, toReadCommand } from '../messages/proposed.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { toId } from '../options/option-builders.ts';
 import { fileOf, type RecordOptions, toFormat } from '../options/record-options.ts';
@@ -31,6 +32,7 @@ import {
 import { type FollowOptions, toReadTerms, waitingOptions } from '../options/task-options.ts';
 import { fromTerms, toBuyer, toTerms } from '../records/orders.ts';
 import type { Resumes } from '../run-and-show.ts';
+import { note } from '../run-facts.ts';
 import { buySearch } from './search.ts';
 import { readAndReport } from './task/read-and-report.ts';
 
@@ -137,9 +139,9 @@ async function* findUnfinished(
   if (isFound) return damage && warn(toDamageLine(damage));
   if (damage !== undefined) throw damage;
   const other = options.local
-    ? 'without --local there is: leadpipe resume'
-    : 'with --local there is: leadpipe resume --local';
-  say(`There is nothing to resume${isElsewhere ? `; ${other}` : '.'}`);
+    ? ' Your account has an unfinished purchase: leadpipe resume'
+    : ' The local service has an unfinished purchase: leadpipe resume --local';
+  say(`There is nothing to resume.${isElsewhere ? other : ''}`);
   if (isPart) say('Purchases that ended in part can be resumed by ID. To see the IDs: leadpipe history');
 }
 
@@ -186,10 +188,12 @@ async function resume(context: Context, given: ResumeOptions, resumes: Resumes):
   const begun = fromTerms(operation.terms);
   const records = isSameOutput ? begun : { ...formFor(given, begun), ...given };
   const maxCredits = given.maxCredits ?? intent.max_credits;
+  const route = await routeFor(context, operation, given);
+  note(context, { route });
   const options = {
     ...given,
     ...records,
-    ...toRoute(operation, given),
+    ...route,
     history: true,
     ...(maxCredits === undefined ? {} : { maxCredits }),
   };
@@ -251,16 +255,17 @@ async function isOutputOf({ terms, operationId }: Operation, given: ResumeOption
   );
 }
 
-/** Pure: the service that the operation used, unless another one is given. */
-function toRoute(
+/** The service that the operation used, unless another one is given. A profile that is in use anyway is not named. */
+async function routeFor(
+  context: Context,
   { intent: { origin, profile } }: Operation,
-  options: ConnectionOptions,
-): Partial<ConnectionOptions> {
+  given: ConnectionOptions,
+): Promise<Route> {
+  const isOther = given.profile === undefined && profile !== (await profileInUse(context, undefined));
+  const isLocal = origin === 'local' && given.baseUrl === undefined && given.local === undefined;
   return {
-    ...(profile === null || options.profile !== undefined ? {} : { profile }),
-    ...(origin === 'local' && options.baseUrl === undefined && options.local === undefined
-      ? { local: true as const }
-      : {}),
+    ...(profile !== null && isOther ? { profile } : {}),
+    ...(isLocal ? { local: true as const } : {}),
   };
 }
 

@@ -65,8 +65,12 @@ async function runSearch(
     const order = toOrder(context, options, connection, 'search', request);
     return await buySearch(context, options, buyer, { ...order, list: toListTerms(options) });
   });
-  if (end !== undefined && end.leads === end.excluded && options.exitStatus)
-    throw toNothingFoundError(end, options);
+  if (end !== undefined && leadsOf(end) === 0 && options.exitStatus) throw toNothingFoundError(end, options);
+}
+
+/** Pure: how many leads a search has brought, in all of its runs. */
+function leadsOf({ before, excluded, leads }: BoughtSearch): number {
+  return leads - excluded + (before?.delivered ?? 0);
 }
 
 /** Buys a search or its rest, and reports the result; if the search was cut, its error reports it. Throws as `run`. */
@@ -85,7 +89,7 @@ export async function buySearch(
   if (end === undefined) return undefined;
   const { before, excluded, list, operationId, stopReason } = end;
   const leads = end.leads - excluded;
-  const all = leads + (before?.delivered ?? 0);
+  const all = leadsOf(end);
   close(context, options, {
     leads,
     before,

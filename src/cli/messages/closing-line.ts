@@ -9,7 +9,7 @@ import { toFacts } from '../../output/wrap.ts';
 import type { RecordOptions } from '../options/record-options.ts';
 import type { ConnectionOptions, ReportOptions } from '../options/shared-options.ts';
 import { factsOf, recordEnd } from '../run-facts.ts';
-import { shellWord } from './proposed.ts';
+import { shellWord, toSetCommand } from './proposed.ts';
 import { createNotes } from './status-line.ts';
 
 export interface Closing {
@@ -74,7 +74,7 @@ export function close(
   const line = toClosingLine(paid, file, place, append);
   if (line !== '') notes.say(line);
   if (newPrice !== undefined)
-    notes.say(`To see what it costs, set your price, such as 5: leadpipe config set ${newPrice}=5`);
+    notes.say(`To see what it costs, set your price, such as 5: ${toSetCommand(newPrice, options, '5')}`);
   if (closing.why !== undefined) notes.say(closing.why);
   else if (closing.next !== undefined && context.stderr.isTerminal) notes.say(closing.next);
   // People use the operation ID. In a log, all IDs are needed.

@@ -4,6 +4,7 @@ import { nearest } from '../../requests/closed-list.ts';
 import type { RecordOptions } from '../options/record-options.ts';
 import type { ConnectionOptions } from '../options/shared-options.ts';
 import {
+  flagOf,
   type Route,
   routeWords,
   shellWord,
@@ -11,6 +12,7 @@ import {
   toCommand,
   toReadCommand,
   toResumeCommand,
+  toSetCommand,
 } from './proposed.ts';
 
 /** The command that ran; hints depend on it. */
@@ -23,6 +25,9 @@ export interface Ran {
     readonly errors?: string;
     readonly schema?: string;
     readonly first?: number | undefined;
+    readonly dedupServiceLeads?: readonly string[];
+    readonly dedupCustomLeads?: readonly string[];
+    readonly enrichFields?: readonly string[];
   };
   readonly args: readonly string[];
   /** Whether the command has this option, given or not. */
@@ -66,7 +71,7 @@ const hints: Hints = {
   no_address: ({ keyOrigin }, { options: { profile } }) =>
     keyOrigin === undefined
       ? `Set LEADPIPE_BASE_URL to your service, run \`leadpipe auth login${flagOf(profile)}\`, or try it out with --local.`
-      : `Set the address that the stored key is for: leadpipe config set base_url ${keyOrigin}${flagOf(profile)}`,
+      : `Set the address that the stored key is for: ${toSetCommand('base_url', { profile }, keyOrigin)}`,
   no_key: ({ profile }) =>
     `Store one (leadpipe auth login${flagOf(profile)}), set LEADPIPE_API_KEY, or try it out with --local.`,
   key_of_other_origin: ({ profile, origin }) =>
@@ -82,17 +87,17 @@ const hints: Hints = {
   no_list: (_, { has }) =>
     `Give a list: CSV, JSON, a workbook, or one text per line.${has('--input-format') ? ' If each line is one request: --input-format text.' : ''}`,
   bad_setting: ({ setting }, { options: { profile } }) =>
-    `Set it again (leadpipe config set ${setting} …${flagOf(profile)}), or remove it (leadpipe config unset ${setting}${flagOf(profile)}).`,
+    `Set it again (${toSetCommand(setting, { profile }, '…')}), or remove it (leadpipe config unset ${setting}${flagOf(profile)}).`,
   no_keychain: (_, { options: { profile } }) =>
     `Set LEADPIPE_API_KEY, or store the key in a file: LEADPIPE_CREDENTIAL_STORE=file leadpipe auth login${flagOf(profile)}`,
   keys_damaged: (_, { options: { profile } }) =>
     `Repair or remove the file, then run \`leadpipe auth login${flagOf(profile)}\`. leadpipe did not change the file.`,
   key_lost: ({ profile }) => `Store it again: leadpipe auth login --profile ${profile}`,
-  bad_authorities:
-    'Name a PEM file with `leadpipe config set ca_file <file>`, or remove the setting: `leadpipe config unset ca_file`.',
+  bad_authorities: (_, { options }) =>
+    `Name a PEM file with \`${toSetCommand('ca_file', options, '<file>')}\`, or remove the setting: \`leadpipe config unset ca_file${flagOf(options.profile)}\`.`,
   bad_switch: '`leadpipe help local-service` lists the switches.',
   port_in_use: 'Choose another port with --port, or any free one with --port 0.',
-  busy_until: ({ until }) => `Run it again after ${until.slice(0, 16).replace('T', ' ')} UTC.`,
+  busy_until: ({ until }) => `Run it again after ${toUtc(until)}.`,
   not_running: (_, { options }) =>
     options.local
       ? 'The local service of this run has ended. Run the command again: with --local it costs nothing.'
@@ -104,22 +109,22 @@ const hints: Hints = {
   no_credits: (facts, ran) =>
     `Get more credits${toFewer(facts, ran)}. \`${toBalanceCommand(ran.options)}\` shows how many you have.`,
   over_day_limit: (facts, ran) =>
-    `All purchases on this machine since midnight count. To allow more: leadpipe config set ${facts.setting} <credits>${toFewer(facts, ran)}`,
-  unpriced_day: ({ operationId, setting }, { options: { profile } }) =>
+    `All purchases on this machine since midnight count. To allow more: ${toSetCommand(facts.setting, ran.options)}${toFewer(facts, ran)}`,
+  unpriced_day: ({ operationId, setting }, { options }) =>
     setting === undefined
       ? `Its cost counts when it has ended. If you don't want the rest: leadpipe history drop ${operationId}`
-      : `Set the price, so that its cost counts: leadpipe config set ${setting} <credits>${flagOf(profile)}`,
+      : `Set the price, so that its cost counts: ${toSetCommand(setting, options)}`,
   // The option takes whole credits.
   over_limit: (facts, ran) =>
     facts.setting === undefined
       ? `To allow it: --max-credits ${Math.ceil(facts.needs)}${toFewer(facts, ran)}.`
-      : `To allow more: leadpipe config set ${facts.setting} <credits>${toFewer(facts, ran)}.`,
-  price_unknown: ({ setting }, { options: { profile } }) =>
-    `The service does not show its prices. Set yours: leadpipe config set ${setting} <credits>${flagOf(profile)}`,
+      : `To allow more: ${toSetCommand(facts.setting, ran.options)}${toFewer(facts, ran)}.`,
+  price_unknown: ({ setting }, { options }) =>
+    `The service does not show its prices. Set yours: ${toSetCommand(setting, options)}`,
   unauthenticated: (_, { options: { profile } }) =>
     `Check the API key, and that it belongs to this address: leadpipe auth status${flagOf(profile)}.`,
-  private_authority:
-    'If the certificate is from your own authority: `leadpipe config set ca_file <file.pem>`, or NODE_EXTRA_CA_CERTS=<file.pem>.',
+  private_authority: (_, { options }) =>
+    `If the certificate is from your own authority: \`${toSetCommand('ca_file', options, '<file.pem>')}\`, or NODE_EXTRA_CA_CERTS=<file.pem>.`,
   no_journal:
     'Nothing was sent. Free some space and make the folder writable, set LEADPIPE_STATE_DIR to another folder, or store nothing: --no-history.',
   too_many_names:
@@ -149,15 +154,17 @@ const hints: Hints = {
   },
   search_cut({ rest, isDelivered, isStored, leadsSearchId, operationId, part, request }, ran) {
     const { options } = ran;
-    const { append, output } = options;
+    const { append, dedupCustomLeads = [], dedupServiceLeads = [], enrichFields = [], output } = options;
     if (operationId === undefined) {
       if (rest <= 0) return allArrived;
       if (leadsSearchId === undefined)
         return 'Nothing is stored, and the service sent no ID of this search, so the same command buys all of its leads again.';
-      const exclude = [...(request.dedup_service_leads ?? []), leadsSearchId].join(',');
-      const objective = request.objective.length > 200 ? '"…"' : shellWord(request.objective);
-      const route = routeWords(options).map((word) => ` ${shellWord(word)}`);
-      return `To buy the rest: leadpipe search ${request.entity_type} ${objective} --limit ${rest} --dedup-service-leads ${shellWord(exclude)}${route.join('')}`;
+      const words = ['search', request.entity_type, request.objective.length > 200 ? '…' : request.objective];
+      words.push('--limit', String(rest));
+      for (const one of [...dedupServiceLeads, leadsSearchId]) words.push('--dedup-service-leads', one);
+      for (const one of dedupCustomLeads) words.push('--dedup-custom-leads', one);
+      for (const one of enrichFields) words.push('--enrich-fields', one);
+      return `To buy the rest: ${toCommand([...words, ...routeWords(options)])}`;
     }
     const show = `leadpipe history show ${operationId}`;
     if (!isStored) {
@@ -173,14 +180,16 @@ const hints: Hints = {
     return [allArrived, ...(isLeft ? [`To complete ${output}, for free: ${resume}`] : again)].join('\n');
   },
   unplaced({ isStored, list, operationId }, ran) {
-    const { append, output } = ran.options;
     if (operationId === undefined) return 'Nothing is stored, because of --no-history.';
     if (list !== undefined)
       return `The answers are stored. To write them to a file, for free: ${toFreeFile(operationId, list.hasRest, ran)}`;
+    const { append, output: _, ...form } = ran.options;
+    const show = ['history', 'show', operationId];
     // -o without --append would replace the rows of the file.
-    const file = append ? '<file>' : output && shellWord(output);
-    const place = file === undefined ? '' : ` -o ${file}`;
-    return `${toStored(isStored, 'write')}${toCommand(['history', 'show', operationId])}${place}`;
+    const command = append
+      ? `${toCommand([...show, ...outputWords(form)])} -o <file>`
+      : toCommand([...show, ...outputWords(ran.options)]);
+    return `${toStored(isStored, 'write')}${command}`;
   },
   no_operation({ operationId, known }) {
     if (known.length === 0) return nothingBought;
@@ -189,8 +198,8 @@ const hints: Hints = {
     const near = nearest(operationId, known);
     return `${near === undefined ? '' : `Did you mean ${near}? `}To see the purchases of this machine: leadpipe history`;
   },
-  resume_elsewhere: ({ operationId }) =>
-    `Nothing was sent. To resume in another file, with all leads: ${toElsewhere(operationId)}`,
+  resume_elsewhere: ({ operationId }, { options }) =>
+    `Nothing was sent. To resume in another file, with all leads: ${toElsewhere(operationId, options)}`,
   damaged_leads:
     'To print the leads that can be read: leadpipe history show <operation-id>. leadpipe did not change the file.',
   other_columns: 'Choose the columns with --columns, or write to another file.',
@@ -211,8 +220,8 @@ const hints: Hints = {
     const again = toListCommand(operationId, ran);
     if (again === undefined) return unresumable(operationId);
     const after = isOverLimit
-      ? setting && ` after \`leadpipe config set ${setting} <credits>\``
-      : until && ' after that';
+      ? setting && ` after \`${toSetCommand(setting, ran.options)}\``
+      : until && ` after ${toUtc(until)}`;
     const raised = isOverLimit && setting === undefined ? ' with a higher --max-credits' : '';
     return `To resume${after ?? ''}, run ${again}${raised}. Rows that are already bought are not bought again.`;
   },
@@ -242,7 +251,7 @@ const hints: Hints = {
       );
     }
     if (ran.options.append === true && kept !== undefined) {
-      says.push('With --append, all rows are added together, when none of them is missing.');
+      says.push('With --append, the rows are added in one step, when no row can be bought again.');
       says.push(
         `To write the stored answers to a new file now, for free, run \`${toFreeFile(operationId, failed > 0 || hasMore, ran)}\`.`,
       );
@@ -251,6 +260,11 @@ const hints: Hints = {
     return says.join(' ');
   },
 };
+
+/** Pure: an RFC 3339 time, in minutes. */
+function toUtc(time: string): string {
+  return `${time.slice(0, 16).replace('T', ' ')} UTC`;
+}
 
 const allArrived = 'All leads that were asked for have arrived.';
 
@@ -318,7 +332,7 @@ function toAnotherKey(_: Facts, { has, options }: Ran): string {
 }
 
 /** Pure: the command that resumes after an error, as programs get it; undefined where there is none. */
-export function toResume({ details: { facts } }: LeadpipeError, ran = noCommand): string | undefined {
+export function toResume({ details: { facts } }: LeadpipeError, ran = ranFor({})): string | undefined {
   switch (facts?.is) {
     case 'rest_in_doubt':
     case 'task_unbegun':
@@ -341,15 +355,19 @@ export function toResume({ details: { facts } }: LeadpipeError, ran = noCommand)
   }
 }
 
-const noCommand: Ran = { options: {}, args: [], has: () => false };
+/** Pure: for an error of no command that takes options, in a program for this service. */
+export function ranFor(options: Route): Ran {
+  return { options, args: [], has: () => false };
+}
 
 /** Pure: the hint of an error, in the words of the command line; undefined where there is none. */
-export function toHint({ details }: LeadpipeError, ran = noCommand): string | undefined {
+export function toHint({ details }: LeadpipeError, ran = ranFor({})): string | undefined {
   const { facts, hint, operationId } = details;
   if (hint !== undefined || facts === undefined) return hint;
   const found = hints[facts.is] as string | ((facts: Facts, ran: Ran) => string);
   // A purchase that is refused before it starts has no ID, unless an earlier run started it.
-  const isRest = operationId !== undefined && ['over_limit', 'over_day_limit'].includes(facts.is);
+  const isLimit = ['over_limit', 'over_day_limit'].includes(facts.is);
+  const isRest = isLimit ? operationId !== undefined : facts.is === 'no_credits' && facts.isRest === true;
   return typeof found === 'string' ? found : found(facts, { ...ran, isRest });
 }
 
@@ -360,11 +378,8 @@ export function toTaskCommand(
 ): string {
   const { options } = ran;
   if (operationId !== undefined) return toNextRun(operationId, ran);
-  const { append, output, format } = options;
-  const words = ['task', resume, leadsSearchId, ...from(pts), ...routeWords(options)];
-  if (append && output !== undefined) words.push('-o', output, '--append');
-  if (append && format !== undefined) words.push('-f', format);
-  return toCommand(words);
+  const output = options.append ? outputWords(options) : [];
+  return toCommand(['task', resume, leadsSearchId, ...from(pts), ...routeWords(options), ...output]);
 }
 
 /** The output of `resume` can be another one than that of its operation: the next run has to name it again. */
@@ -372,34 +387,38 @@ function toNextRun(operationId: string, { isResume, options }: Pick<Ran, 'isResu
   return toResumeCommand(operationId, options, isResume ? outputWords(options) : []);
 }
 
-function toElsewhere(operationId: string): string {
-  return `leadpipe resume ${operationId} -o <file>`;
+function toElsewhere(operationId: string, { baseUrl }: Route): string {
+  return `${toResumeCommand(operationId, { baseUrl })} -o <file>`;
 }
 
 /** Pure: how to write the answers of a list to another file for free. `hasRest`: to resume it would buy rows. */
 function toFreeFile(operationId: string, hasRest: boolean, { options }: Ran): string {
   return hasRest || options.input === '-'
     ? `leadpipe history show ${operationId} -o <file>`
-    : toElsewhere(operationId);
+    : toElsewhere(operationId, options);
 }
 
 /** The options that say where the records go, and in which form. */
-function outputWords({ append, columns = [], csvRaw, delimiter, format, output }: Ran['options']): string[] {
+function outputWords({
+  append,
+  columns = [],
+  csvRaw,
+  delimiter,
+  format,
+  output,
+  positions,
+}: Ran['options']): string[] {
   return [
     ...(output === undefined ? [] : ['-o', output]),
+    ...(append ? ['--append'] : []),
     ...(format === undefined ? [] : ['-f', format]),
     ...columns.flatMap((one) => ['--columns', one]),
     ...(delimiter === undefined ? [] : ['--delimiter', delimiter]),
     ...(csvRaw ? ['--csv-raw'] : []),
-    ...(append ? ['--append'] : []),
+    ...(positions ? ['--positions'] : []),
   ];
 }
 
 function from(pts: number): string[] {
   return pts === 0 ? [] : ['--pts', String(pts)];
-}
-
-/** Pure: --profile for this profile; empty for the default. */
-export function flagOf(profile = 'default'): string {
-  return profile === 'default' ? '' : ` --profile ${shellWord(profile)}`;
 }

@@ -37,6 +37,20 @@ export function toCommand(words: readonly string[]): string {
   return ['leadpipe', ...words].map(shellWord).join(' ');
 }
 
+/** Pure: --profile for this profile; empty for the default. */
+export function flagOf(profile = 'default'): string {
+  return profile === 'default' ? '' : ` --profile ${shellWord(profile)}`;
+}
+
+/** Pure: the command that sets a setting of the profile that this run used. */
+export function toSetCommand(
+  setting: string,
+  { profile }: { readonly profile?: string | undefined },
+  value = '<credits>',
+): string {
+  return `leadpipe config set ${setting} ${value}${flagOf(profile)}`;
+}
+
 /** Pure: the command that shows the balance of the account that this run used. */
 export function toBalanceCommand(route: Route): string {
   return toCommand(['balance', ...routeWords(route)]);

@@ -16,18 +16,20 @@ import { factsOf, recordError } from '../run-facts.ts';
 import { type Ran, toHint, toResume } from './hints.ts';
 
 /**
- * The only place where an error becomes text and an exit code. `ran` is the command, if one was found. A reader of the output that went away is
+ * The only place where an error becomes text and an exit code. `given` is the command, if one was found. A reader of the output that went away is
  * no error.
  */
 export function reportError(
   context: Context,
   thrown: unknown,
   argv: readonly string[],
-  ran: Ran | undefined,
+  given: Ran | undefined,
 ): number {
+  const facts = factsOf(context);
+  const ran = given && { ...given, options: { ...given.options, ...facts.route } };
   const error = thrown instanceof LeadpipeError ? thrown : toBug(thrown);
   const exit = exitCodeOf(error.outcome);
-  const fields = toErrorFields(error, ran, factsOf(context));
+  const fields = toErrorFields(error, ran, facts);
   recordError(context, error, fields, toResume(error, ran));
   if (error.outcome === 'reader_closed') return exit;
   const { stream } = context.stderr;

@@ -41,7 +41,7 @@ export const retryUnknownOption = new Option(
 );
 
 const onlyMissingOption = withFacts(
-  new Option('--only-missing', 'buy only rows without an answer, and fill it in'),
+  new Option('--only-missing', 'buy only rows without an answer, and fill them in'),
   { common: true },
 );
 

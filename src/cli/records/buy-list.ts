@@ -18,12 +18,13 @@ import type { InputRow } from '../../requests/rows.ts';
 import { withConnection } from '../connect.ts';
 import { close } from '../messages/closing-line.ts';
 import { toStartOver } from '../messages/hints.ts';
+import { toResumeCommand } from '../messages/proposed.ts';
 import { createNotes } from '../messages/status-line.ts';
 import { inputNames, printEndNote, printInputNotes } from '../options/inputs.ts';
 import { fileOf, toFormat } from '../options/record-options.ts';
 import { defaultConcurrency, listTerms, type RowsOptions, toShard } from '../options/rows-options.ts';
 import { type Resumes, runAndShow, type Shown } from '../run-and-show.ts';
-import { factsOf } from '../run-facts.ts';
+import { note } from '../run-facts.ts';
 import { toFilling } from './filling.ts';
 import { columnsOf, layoutOf } from './list-columns.ts';
 import { checkOutputOpen, type PurchaseOptions, toBuyer, toTerms } from './orders.ts';
@@ -77,7 +78,7 @@ export async function buyList(
           );
         if (event.is === 'row_failed') await errors.write(event.row, event.failure, warnLater);
         if (event.is === 'rows_ended' && kinds[list.kind].prints === 'list')
-          factsOf(context).leads = received.records;
+          note(context, { leads: received.records });
         // An empty input is probably a mistake.
         if (event.is === 'rows_ended' && !event.isStopped && event.counts.done > 0) errors.complete();
       },
@@ -185,7 +186,7 @@ function toRestHint(options: Options, operationId: string): string {
       ? 'run the same command without --first'
       : input === '-'
         ? undefined
-        : `run \`leadpipe resume ${operationId}\``;
+        : `run \`${toResumeCommand(operationId, { baseUrl: options.baseUrl })}\``;
   return by === undefined
     ? 'The list is not finished. With -o or --run, the same command without --first would buy only the rest.'
     : `The list is not finished. To buy the rest, ${by}. Rows that are already bought are not bought again.`;

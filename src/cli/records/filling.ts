@@ -37,7 +37,7 @@ export function toFilling(
   const there = fill.there.map((name) => `"${name}"`).join(', ');
   if (!onlyMissing) {
     const hasEmpty = there !== '' && records.some((record) => !fill.isKept(record));
-    const note = `${what} has rows without ${there}: with --only-missing, only these are bought, and filled in there.`;
+    const note = `${what} has rows without ${there}: add --only-missing to buy only these rows, and to fill in that column.`;
     return { note: hasEmpty ? note : undefined };
   }
   if (columns !== undefined && columns.length > 0 && there === '') {

@@ -5,6 +5,7 @@ import type { Previewed } from '../../operations/events.ts';
 import { type Cost, creditsOf, missingPrice } from '../../operations/prices.ts';
 import { countOf, plural } from '../../operations/wording.ts';
 import { timeOf } from '../messages/earlier-runs.ts';
+import { type Route, toSetCommand } from '../messages/proposed.ts';
 import { createNotes } from '../messages/status-line.ts';
 import type { ConnectionOptions } from '../options/shared-options.ts';
 
@@ -33,7 +34,7 @@ export function printPreview(
   status?.release();
   const sentences = [
     ...(resumes === undefined ? [] : [toResumed(resumes, request !== undefined, context)]),
-    ...(context.stderr.isTerminal ? [toCost(worst, available)] : []),
+    ...(context.stderr.isTerminal ? [toCost(worst, available, options)] : []),
   ];
   const { say } = createNotes(context, options);
   if (sentences.length > 0) say(sentences.join(' '));
@@ -58,7 +59,7 @@ function toResumed(
 }
 
 /** Pure: the cost, in words. */
-function toCost(worst: Cost, available: number | undefined): string {
+function toCost(worst: Cost, available: number | undefined, route: Route): string {
   const setting = missingPrice(worst);
   const cost =
     setting !== undefined
@@ -67,7 +68,7 @@ function toCost(worst: Cost, available: number | undefined): string {
         ? 'This costs nothing'
         : `This can cost at most ${countOf(worst.credits, 'credit')}`;
   const balance = available === undefined ? '' : `; you have ${countOf(available, 'credit')}`;
-  const next = setting === undefined ? '' : ` To set your price: leadpipe config set ${setting} <credits>`;
+  const next = setting === undefined ? '' : ` To set your price: ${toSetCommand(setting, route)}`;
   return `${cost}${balance}. Nothing was bought.${next}`;
 }
 

@@ -83,7 +83,7 @@ export async function openOutput(
   /** Finishes the output. Notes about it come after its last byte. */
   async function finish(...placing: Parameters<Delivery['finish']>): Promise<string | undefined> {
     const { guardedCells, headers, isReplaced, target, unfound, warnings } = await opened.finish(...placing);
-    if (isReplaced) (await import('../run-facts.ts')).recordReplaced(context);
+    if (isReplaced) (await import('../run-facts.ts')).note(context, { isReplaced: true });
     for (const line of warnings) warn(line);
     const formatNote = toFormatNote(options, plan.format);
     if (target !== undefined && formatNote !== undefined) say(formatNote);

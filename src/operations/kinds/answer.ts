@@ -1,5 +1,5 @@
 import { endpoints } from '../../contract/endpoints.ts';
-import { type Charged, LeadpipeError } from '../../errors.ts';
+import { type Charged, LeadpipeError, toMaybeCharged } from '../../errors.ts';
 import { type HeldLock, LockLostError } from '../../files/folder-lock.ts';
 import type { JsonText } from '../../json/text.ts';
 import { RequestError } from '../../transport/request-error.ts';
@@ -8,7 +8,7 @@ import { entry } from '../journal/entries.ts';
 import { storeGarbled } from '../journal/received.ts';
 import { toWorstCase } from '../prices.ts';
 import type { Plan, Run } from '../run-state.ts';
-import { toFailedEntries, toMaybeCharged } from './failed.ts';
+import { toFailedEntries } from './failed.ts';
 import { type AnswerKind, type BodyOf, chargedFor, failureOf, foundIn, kinds, recordsOf } from './kinds.ts';
 
 export interface Bought {

@@ -1,5 +1,5 @@
 import type { Repetition } from '../../contract/endpoints.ts';
-import { isUncharged, LeadpipeError, toMessage } from '../../errors.ts';
+import { LeadpipeError, toMessage } from '../../errors.ts';
 import { RequestError } from '../../transport/request-error.ts';
 import { entry, type JournalEntry } from '../journal/entries.ts';
 
@@ -28,12 +28,4 @@ export function isGone(error: unknown, repetition: Repetition): boolean {
   if (!(error instanceof RequestError) || error.details.charged === 'no') return false;
   const { fault } = error.cause instanceof RequestError ? error.cause : error;
   return fault === 'conflict' || (repetition === 'refused' && ['already_exists', 'garbled'].includes(fault));
-}
-
-/**
- * Pure: the error of a request that was sent again after its answer was lost. A refusal now does not mean that the first request cost nothing:
- * the interface does not say whether the service checks the key before it refuses.
- */
-export function toMaybeCharged(error: unknown): unknown {
-  return isUncharged(error) ? error.with({ charged: 'maybe' }) : error;
 }

@@ -121,7 +121,7 @@ export function toRowsFailedError(
     words.push(`${failed} ${rows} ${plural(failed, 'has', 'have')} no answer${maybe}`);
   }
   if (withoutResult > 0) {
-    const maybe = isFree ? '' : `, and may have charged ${plural(withoutResult, 'it', 'them')}`;
+    const maybe = isFree ? '' : `, and may have charged for ${plural(withoutResult, 'it', 'them')}`;
     words.push(`the service found no result for ${withoutResult} ${rows}${maybe}`);
   }
   if (kept !== undefined) {

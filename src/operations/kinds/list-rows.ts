@@ -137,6 +137,11 @@ export function findKnown(
   return found.find(({ state }) => state === 'answered') ?? found[0];
 }
 
+/** Whether an earlier run of this list may have sent the row, and has counted its cost. It is sent again with its key. */
+export function isCountedBefore(known: Known | undefined): boolean {
+  return known?.isOwn === true && known.state === 'sent';
+}
+
 /** Whether the request of any row is known, including rows that are not requested yet. */
 export async function hasKnownRow(rows: ListRows, known: KnownRows): Promise<boolean> {
   for await (const { digest } of requestedRows({ ...rows, first: undefined }, rows.source.look())) {

@@ -12,6 +12,7 @@ import { kinds } from './kinds.ts';
 import { type ListEnd, maxCharged, noRows, type RowResult, toResult } from './list-outcome.ts';
 import {
   findKnown,
+  isCountedBefore,
   type Known,
   type ListRows,
   type RequestedRow,
@@ -95,6 +96,7 @@ export async function* workThrough(
     }
   } finally {
     signal.removeEventListener('abort', stopped);
+    stop.end();
   }
 }
 
@@ -108,7 +110,11 @@ function createWork(run: Run, rows: ListRows, costs: RowCosts, known: RowsKnown,
     buyer,
     rows,
     // The keys of the rows are derived from this, the row and its request.
-    { keyBase: rows.run ?? operationId, stored: known.stored, beforeSending: (unsent) => day.begin(unsent) },
+    {
+      keyBase: rows.run ?? operationId,
+      stored: known.stored,
+      beforeSending: (unsent, isCounted) => day.begin(unsent, isCounted),
+    },
     toClient,
     stop,
   );
@@ -165,7 +171,7 @@ function createDay(run: Run, costs: RowCosts, stored: StoredRows) {
 
   return {
     /** Before a row is sent. Throws `credits` where the limit of the new day does not cover the rest, LocalIoError. */
-    async begin(unsent: number): Promise<void> {
+    async begin(unsent: number, isCounted: boolean): Promise<void> {
       const today = dayOf(clock.now(), zone);
       if (today !== day) {
         changing ??= change(today, unsent).finally(() => {
@@ -173,7 +179,7 @@ function createDay(run: Run, costs: RowCosts, stored: StoredRows) {
         });
       }
       await changing;
-      sent++;
+      if (!isCounted) sent++;
     },
     /** Counts more rows than before. */
     async extend(cost: Cost): Promise<void> {
@@ -261,7 +267,7 @@ async function buyWithinLimit(work: Work, row: SendableRow, known: Known | undef
     const result = toResult(work.rows.kind, await work.purchases.buy(row, known, keyBefore));
     charged = result.charged;
     // The service charges a key once, and answers only then.
-    if (isInDoubt(known) && result.state === 'answered') work.cost.recorded++;
+    if (isCountedBefore(known) && result.state === 'answered') work.cost.recorded++;
     return result;
   } catch (error) {
     if (isUncharged(error)) charged = 'no';
@@ -271,18 +277,13 @@ async function buyWithinLimit(work: Work, row: SendableRow, known: Known | undef
   }
 }
 
-/** Whether an earlier run may have sent the row, and has counted its cost. It is sent again with its key. */
-function isInDoubt(known: Known | undefined): boolean {
-  return known?.isOwn === true && known.state === 'sent';
-}
-
 /** Reserves the cost of a row. If the limit does not cover it, waits for rows that are in progress, which may turn out to cost less. */
 async function reserve(work: Work, known: Known | undefined): Promise<void> {
   const { changes, limit: spending, rows, stop } = work;
   if (spending === undefined) return;
   const { credits } = rows.worst;
   // Moves its cost from `spent` back to `reserved`.
-  const isCounted = isInDoubt(known);
+  const isCounted = isCountedBefore(known);
   if (isCounted) spending.settle(0, -credits);
   if (spending.reserve(credits) || isCounted) return;
   work.waiting++;

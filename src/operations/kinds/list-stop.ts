@@ -17,6 +17,7 @@ export function createStop({ clock, signal }: Buyer['context'], changed: () => v
   const late = new AbortController();
   // Each request adds a listener, which is no leak.
   setMaxListeners(0, halt.signal, late.signal);
+  let endGrace = (): void => {};
 
   /** Stops the list with an error that concerns all rows. The first error is kept. */
   function because(error: unknown): void {
@@ -32,8 +33,10 @@ export function createStop({ clock, signal }: Buyer['context'], changed: () => v
     because,
     byUser(): void {
       because(new StoppedError(signal));
-      clock.after(1000 * graceSeconds, () => late.abort(signal.reason));
+      endGrace = clock.after(1000 * graceSeconds, () => late.abort(signal.reason));
     },
+    /** When nothing is awaited any more. A timer would keep the process alive. */
+    end: (): void => endGrace(),
     /** Why the list is stopped; undefined while it is not. */
     get error(): LeadpipeError | undefined {
       return halt.signal.reason;

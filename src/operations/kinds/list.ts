@@ -10,7 +10,14 @@ import type { Costs } from '../reservation.ts';
 import type { Plan, Run } from '../run-state.ts';
 import type { RowRequest } from './layouts.ts';
 import { type ListEnd, toLastEntry, toRowsFailedError, toStoppedListError } from './list-outcome.ts';
-import { type CountedRows, findKnown, hasKnownRow, type ListRows, requestedRows } from './list-rows.ts';
+import {
+  type CountedRows,
+  findKnown,
+  hasKnownRow,
+  isCountedBefore,
+  type ListRows,
+  requestedRows,
+} from './list-rows.ts';
 import { workThrough } from './list-run.ts';
 
 export interface FinishedList extends Pick<ListEnd, 'counts' | 'cost'> {
@@ -113,7 +120,7 @@ async function countBefore(
       const known = findKnown(row.digest, all, rows);
       if (known?.isFinal) continue;
       first ??= row.request;
-      if (known?.isOwn && known.state === 'sent') inDoubt++;
+      if (isCountedBefore(known)) inDoubt++;
       else if (++rest > room) fits ??= rest === 1 ? 0 : wanted - 1;
     }
     const done = counted.size - rest - inDoubt;

@@ -1,4 +1,4 @@
-import { toMinutes, wait, type Zone } from '../../clock.ts';
+import { wait } from '../../clock.ts';
 import type { PayingClient } from '../../connection/paying-client.ts';
 import { digestOf } from '../../digest.ts';
 import { isUncharged, type LeadpipeError } from '../../errors.ts';
@@ -8,7 +8,7 @@ import type { WaitListener } from '../../transport/retry.ts';
 import type { Buyer } from '../buyer.ts';
 import type { RowEnd, StoredRows } from '../journal/stored-rows.ts';
 import { kinds } from './kinds.ts';
-import type { Known, ListRows, SendableRow } from './list-rows.ts';
+import { isCountedBefore, type Known, type ListRows, type SendableRow } from './list-rows.ts';
 import type { Stop } from './list-stop.ts';
 import { createSlots } from './request-slots.ts';
 
@@ -45,7 +45,7 @@ const maxAhead = 8;
 
 /** Buys rows, with as many requests at once as the order and the service allow, until the list is stopped. */
 export function createRowPurchases(
-  { connection, context: { clock, random, zone } }: Buyer,
+  { connection, context: { clock, random } }: Buyer,
   { budgetMs, concurrency, kind }: ListRows,
   {
     beforeSending,
@@ -54,8 +54,8 @@ export function createRowPurchases(
   }: {
     readonly keyBase: string;
     readonly stored: StoredRows;
-    /** Awaited before a row is sent, with the number of rows that are recorded and not sent. */
-    readonly beforeSending: (unsent: number) => Promise<void>;
+    /** Awaited before a row is sent, with the number of rows that are recorded and not sent. `isCounted`: it was sent before. */
+    readonly beforeSending: (unsent: number, isCounted: boolean) => Promise<void>;
   },
   toClient: ToClient,
   stop: Stop,
@@ -125,7 +125,7 @@ export function createRowPurchases(
   /** Does not wait until the end is stored, so that the slot is free for the next row. Throws an error that concerns all rows. */
   async function request(purchase: Purchase): Promise<Attempt> {
     if (isLost(purchase.known)) await intend(purchase);
-    await beforeSending(unsent);
+    await beforeSending(unsent, purchase.isSent || isCountedBefore(purchase.known));
     if (!purchase.isSent) unsent--;
     purchase.isSent = true;
     const since = clock.monotonic();
@@ -140,7 +140,7 @@ export function createRowPurchases(
       // The service accepted an earlier attempt, whose answer was lost.
       if (error.details.charged !== 'no') purchase.charged = 'maybe';
       // A wait that is too long stops the whole list, so that the user is told.
-      if ((error.retryAfterMs ?? 0) > budgetMs) stop.because(toLongWait(error, clock.now(), zone));
+      if ((error.retryAfterMs ?? 0) > budgetMs) stop.because(toLongWait(error, clock.now()));
       return { busy: error };
     }
   }
@@ -190,9 +190,9 @@ function toMaybeCharged(end: RowEnd): RowEnd {
 }
 
 /** Pure: the error for a requested wait that is longer than any row may wait. */
-function toLongWait(error: RequestError, now: Date, zone: Zone): LeadpipeError {
+function toLongWait(error: RequestError, now: Date): LeadpipeError {
   const ms = error.retryAfterMs ?? 0;
-  const until = toMinutes(new Date(now.getTime() + ms), zone);
+  const until = new Date(now.getTime() + ms).toISOString();
   return error.with(
     { facts: { is: 'busy_until', until } },
     `the service is busy, and asks to wait ${Math.ceil(ms / 1000)} s`,
@@ -238,7 +238,7 @@ function toFailed(error: LeadpipeError, isFree: boolean): RowEnd {
     return { state: 'failed', outcome, message, requestId, charged };
   // The service has a request with this key, from an earlier run whose answer is not here.
   const mayBe = charged === 'no' ? 'maybe' : charged;
-  const cost = mayBe === 'yes' ? ', but is charged' : ', and may be charged';
+  const cost = mayBe === 'yes' ? ', but the row was charged' : ', and the row may have been charged';
   const lost = `its answer was lost${isFree ? '' : cost}`;
   return { state: 'unknown', outcome, message: `${lost}: ${message}`, requestId, charged: mayBe, body };
 }

@@ -1,6 +1,6 @@
 import { leadLimitOf } from '../../contract/limits.ts';
 import type { EntitySearchRequest } from '../../contract/types.ts';
-import { LeadpipeError, type Outcome, toMessage } from '../../errors.ts';
+import { LeadpipeError, type Outcome, toMaybeCharged, toMessage } from '../../errors.ts';
 import { LockLostError } from '../../files/folder-lock.ts';
 import type { Records } from '../../json/text.ts';
 import { RequestError } from '../../transport/request-error.ts';
@@ -9,7 +9,7 @@ import { type EntryOf, entry, type JournalEntry } from '../journal/entries.ts';
 import { excludeKnown, type Listed, listOf, openFilter, type RunOfList } from '../only-new/filter.ts';
 import { creditsOf, toWorstCase } from '../prices.ts';
 import type { Plan, Run } from '../run-state.ts';
-import { toFailedEntries, toMaybeCharged } from './failed.ts';
+import { toFailedEntries } from './failed.ts';
 import { type RestOfSearch, readRest } from './rest-of-search.ts';
 import { type SearchEnd, toCutError } from './search-cut.ts';
 import { readFrames, type SearchIds, type SearchSummary, searchEntities } from './search-stream.ts';
@@ -90,7 +90,7 @@ export async function plan(run: Run<EntitySearchRequest>): Promise<Plan<BoughtSe
 
 /** The service excludes by the ID of a search, and not by what has arrived of it. */
 const maybeLost =
-  'The service leaves out all leads of the search that was stopped. Leads that it had sent and that did not arrive here may have been charged';
+  'Leads that the stopped search sent and that did not arrive here may have been charged; the service does not send them again';
 
 function isInDoubt(error: unknown): error is LeadpipeError {
   return error instanceof LeadpipeError && error.details.facts?.is === 'in_doubt';

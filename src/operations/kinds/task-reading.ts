@@ -138,8 +138,10 @@ export function withPositions(records: readonly JsonText[], leadsSearchId: strin
   return records.map((record, index) => withMembers([id, ['position', String(pts + index)]], record));
 }
 
+type Ending = Pick<TaskRun, 'buyer' | 'delivery' | 'end' | 'operation' | 'place'>;
+
 /** Puts the output into place, or leaves it if the reading stopped early, and reports the result. */
-async function* end(run: TaskRun, reading: TaskReading): Running<TaskReading> {
+async function* end(run: Ending, reading: TaskReading): Running<TaskReading> {
   const { delivery } = run;
   const { state, warnings } = reading.summary;
   const failure = reading.failure ?? (await place(run, reading).catch((error: unknown) => error));
@@ -163,9 +165,9 @@ async function* end(run: TaskRun, reading: TaskReading): Running<TaskReading> {
   return reading;
 }
 
-/** Puts the output in place. The journal has `answered` before that, and `terminal` after it. */
+/** Puts the output in place. The journal has `answered` before that, and `terminal` after all else, so that a run after a kill does the rest. */
 async function place(
-  { buyer, delivery, end, place: putInPlace }: TaskRun,
+  { buyer, delivery, end, place: putInPlace }: Ending,
   reading: TaskReading,
 ): Promise<undefined> {
   const { readyCount, requestId, state, stopReason } = reading.summary;
@@ -174,8 +176,8 @@ async function place(
   if (delivery.file !== undefined) await end(entry.answered(requestId, known));
   // A task that still runs may have more: where nothing came, the file stays.
   await putInPlace(state !== 'done');
-  await end(toTerminal(isPartial ? 'partial' : 'complete', reading));
   if (reading.bought === undefined) await settleCreation(buyer, reading).catch(() => undefined);
+  await end(toTerminal(isPartial ? 'partial' : 'complete', reading));
 }
 
 /**
@@ -221,11 +223,7 @@ export async function* toPlacedTask(run: Run, operation: Operation): Running<Tas
     ...{ leadsSearchId, start: 0, summary, failure: undefined, leads: delivered, excluded, resumeBy: 'wait' },
     ...{ operationId, bought, requestId },
   };
-  await run.place(state === 'error');
-  await run.end(toTerminal(state === 'error' ? 'partial' : 'complete', reading));
-  yield { is: 'ended', received: toReceived(reading) };
-  if (state === 'error') throw toTaskError(reading);
-  return reading;
+  return yield* end(run, reading);
 }
 
 function toReceived({ summary, ...reading }: TaskReading): Received {

@@ -3,7 +3,7 @@ import type { Answer } from '../../client.ts';
 import type { PayingClient } from '../../connection/paying-client.ts';
 import { rememberedMs } from '../../contract/limits.ts';
 import type { CreatedTask, CreateTaskRequest } from '../../contract/types.ts';
-import { isUncharged, LeadpipeError, LocalIoError, toMessage } from '../../errors.ts';
+import { isUncharged, LeadpipeError, LocalIoError, toMaybeCharged, toMessage } from '../../errors.ts';
 import type { BoughtTask, Running } from '../events.ts';
 import { entry } from '../journal/entries.ts';
 import { excludeKnown, type Listed, listOf, openFilter, type RunOfList } from '../only-new/filter.ts';
@@ -11,7 +11,6 @@ import type { Operation } from '../operation.ts';
 import type { ReadTerms } from '../order.ts';
 import { toWorstCase } from '../prices.ts';
 import type { Plan, Run } from '../run-state.ts';
-import { toMaybeCharged } from './failed.ts';
 import { readInto, type TaskReading, type TaskStart, toPlacedTask, withPositions } from './task-reading.ts';
 
 export type FollowedTask = TaskReading & Listed;
@@ -128,7 +127,7 @@ async function planRun(run: Run<CreateTaskRequest>): Promise<Plan<FollowedTask>>
   const { parts, progress } = operation;
   const [sent] = parts;
   const list = await listOf(buyer, operation, warn);
-  const resumed = { ...toStored(run, operation), resuming: { operation, credits: 0 } };
+  const resumed = toStored(run, operation);
   const { leadsSearchId } = progress;
   if (leadsSearchId !== undefined)
     return { ...resumed, costs: noCosts, perform: () => follow(run, list, { leadsSearchId }) };
@@ -152,19 +151,20 @@ function planWait(run: Run<{ readonly leads_search_id: string }>): Plan<Followed
   return {
     costs: noCosts,
     intent: { leads_search_id: leadsSearchId },
-    ...(operation === undefined ? {} : { ...toStored(run, operation), resuming: { operation, credits: 0 } }),
+    ...(operation === undefined ? {} : toStored(run, operation)),
     perform: () => follow(run, undefined, { leadsSearchId }),
   };
 }
 
-/** Pure: which of the stored records are of whole pages, and how they are printed. */
+/** Pure: what is resumed, which of the stored records are of whole pages, and how they are printed. */
 function toStored(
   { order }: Run,
   operation: Operation,
-): Required<Pick<Plan<FollowedTask>, 'stored' | 'toPrinted'>> {
+): Required<Pick<Plan<FollowedTask>, 'resuming' | 'stored' | 'toPrinted'>> {
   const { delivered, excluded, leadsSearchId = '', start } = operation.progress;
   const { positions } = toTerms(order.read, operation);
   return {
+    resuming: { operation, credits: 0, stored: delivered },
     stored: delivered + excluded,
     toPrinted(records, from) {
       const texts = records.map(({ text }) => text);

@@ -202,7 +202,7 @@ function toHistoryRecord(operation: Operation, isRunning: boolean, stored: Store
     rows_total: endOfRun.all_rows ?? null,
     /** For lookups only: the number of answers with a result, and without one. */
     found: end?.found ?? stored.found ?? null,
-    not_found: end?.notFound ?? stored.notFound ?? null,
+    not_found: end?.not_found ?? stored.notFound ?? null,
   };
 }
 

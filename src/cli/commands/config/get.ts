@@ -4,6 +4,7 @@ import { LeadpipeError } from '../../../errors.ts';
 import { toTerminalText } from '../../../output/clean.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
+import { toSetCommand } from '../../messages/proposed.ts';
 import type { ProfileOptions } from '../../options/shared-options.ts';
 import { defaultOf, settingArgument } from './setting.ts';
 
@@ -28,7 +29,7 @@ async function runConfigGet(context: Context, name: SettingName, options: Profil
   if (value === undefined) {
     throw new LeadpipeError('not_found', `the profile "${profile.name}" does not set ${name}`, {
       type: 'not_set',
-      hint: `Set it: leadpipe config set ${name} …`,
+      hint: `Set it: ${toSetCommand(name, options, '…')}`,
     });
   }
   context.stdout.stream.write(`${toTerminalText(String(value))}\n`);

@@ -13,6 +13,7 @@ import { readable } from '../../../output/readable.ts';
 import { memberColumn } from '../../../output/table-columns.ts';
 import { defineCommand } from '../../command.ts';
 import { localOutcomes } from '../../exit-codes.ts';
+import { toSetCommand } from '../../messages/proposed.ts';
 import { createNotes } from '../../messages/status-line.ts';
 import type { RecordOptions } from '../../options/record-options.ts';
 import type { ProfileOptions } from '../../options/shared-options.ts';
@@ -58,7 +59,7 @@ async function runConfigList(context: Context, options: ProfileOptions & RecordO
   const records = settingNames.map((name) => toRecord(name, settings, context.env));
   await printRecords(context, options, { shape: 'list', layout: settingsLayout, settings }, records);
   createNotes(context, options).say(
-    `The profile is "${profile}". Its settings are in ${settingsPath(context.directories.config)}. To change one: leadpipe config set <setting> <value>`,
+    `The profile is "${profile}". Its settings are in ${settingsPath(context.directories.config)}. To change one: ${toSetCommand('<setting>', options, '<value>')}`,
   );
 }
 

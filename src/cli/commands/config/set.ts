@@ -12,6 +12,7 @@ import { UsageError } from '../../../errors.ts';
 import { toBaseUrl } from '../../../requests/address.ts';
 import { defineCommand } from '../../command.ts';
 import { changeOutcomes } from '../../exit-codes.ts';
+import { flagOf } from '../../messages/proposed.ts';
 import { createNotes } from '../../messages/status-line.ts';
 import { readNamedFile } from '../../options/inputs.ts';
 import type { ProfileOptions } from '../../options/shared-options.ts';
@@ -77,6 +78,6 @@ async function runConfigSet(
   const record = await readKeyRecord(context.directories.config, profile);
   if (record === undefined || record.origin === toBaseUrl(address, 'from the argument').origin) return;
   createNotes(context, options).warn(
-    `the key of the profile "${profile}" is only for ${record.origin}, and is not sent to the new address. To store another key: leadpipe auth login`,
+    `the key of the profile "${profile}" is only for ${record.origin}, and is not sent to the new address. To store another key: leadpipe auth login${flagOf(options.profile)}`,
   );
 }

@@ -62,7 +62,7 @@ function toLoss(record: HistoryRecord, operation: Operation, isFileLeft: boolean
     typeof options.run === 'string'
       ? `nothing resumes it; the run ${options.run} still knows these answers.`
       : list === undefined || isFileLeft
-        ? `you pay for these ${all} again.`
+        ? `the same command buys these ${all} again.`
         : `they stay in your list "${list}", so --only-new leaves them out.`;
   return `${received} ${loss} For ${keptDays.answers} days, this prints the results, for free: leadpipe history show ${operation_id}`;
 }

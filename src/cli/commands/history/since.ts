@@ -31,7 +31,7 @@ export function toSince(given: string, now: Date, zone: Zone): Date {
   const shown = `${day}T${clock}`;
   // Date would accept June 31 as July 1.
   const isDay = new Date(`${day}T00:00Z`).toJSON()?.startsWith(String(day)) === true;
-  const isTime = isDay && !Number.isNaN(Date.parse(`${shown}Z`));
+  const isTime = isDay && !Number.isNaN(Date.parse(`${shown}${offset ?? 'Z'}`));
   if (isTime) return offset === undefined ? fromWallTime(shown, zone) : new Date(`${shown}${offset}`);
   throw new UsageError(
     `--since must be a time, not "${given.slice(0, 40)}"`,

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { headersOf, memberLayout } from '../../../columns/columns.ts';
 import type { Layout, TableColumn } from '../../../columns/layout.ts';
 import type { Context } from '../../../context.ts';
-import { terminalTaskStates } from '../../../contract/types.ts';
+import { hasEnded } from '../../../contract/types.ts';
 import type { LeadpipeError } from '../../../errors.ts';
 import type { JsonView } from '../../../json/text.ts';
 import { damagedKind } from '../../../operations/journal/operation-index.ts';
@@ -16,6 +16,7 @@ import { memberColumn, toneOfState } from '../../../output/table-columns.ts';
 import { defineCommand } from '../../command.ts';
 import { withConnection } from '../../connect.ts';
 import { freeOutcomes } from '../../exit-codes.ts';
+import { routeWords, toCommand } from '../../messages/proposed.ts';
 import { createNotes } from '../../messages/status-line.ts';
 import type { RecordOptions } from '../../options/record-options.ts';
 import type { ConnectionOptions } from '../../options/shared-options.ts';
@@ -67,17 +68,15 @@ async function runTaskList(context: Context, options: TaskListOptions): Promise<
       notes.say(`${countOf(others, 'task')} of another address or API key: the last known state is shown.`);
     }
   }
-  const mayChange = known.some(({ leads_search_id: id, state }) => id !== null && !isTerminal(state));
+  const mayChange = known.some(({ leads_search_id: id, state }) => id !== null && !hasEnded(state));
   const tasks = known.map((task) => zoned(task, 'time', context.zone));
   await printRecords(context, options, { shape: 'list', layout: knownTaskLayout }, tasks);
   for (const damage of damages) notes.warn(toDamageLine(damage));
   if (mayChange && !options.refresh && context.stderr.isTerminal)
-    notes.say('These states may be old. To ask the service, for free: leadpipe task list --refresh');
+    notes.say(
+      `These states may be old. To ask the service, for free: ${toCommand(['task', 'list', '--refresh', ...routeWords(options)])}`,
+    );
   if (tasks.length === 0 && damages.length === 0) notes.say('No tasks recorded on this machine yet.');
-}
-
-function isTerminal(state: string | null): boolean {
-  return terminalTaskStates.some((one) => one === state);
 }
 
 /** For people: times up to the minute, and no operation ID. */
