@@ -67,11 +67,13 @@ export async function openSummary(
 /** Pure: the summary of a run that ends with this code. */
 function toSummary(facts: RunFacts, command: string, exit: number): Summary {
   const { error, isSent, resume = null, route } = facts;
-  const told = error as { operation_id?: string; request_id?: string; charged?: Charged | null } | undefined;
+  const reported = error as
+    | { operation_id?: string; request_id?: string; charged?: Charged | null }
+    | undefined;
   const isFree = route?.local === true;
-  const charged: Charged = isFree || !isSent ? 'no' : (told?.charged ?? facts.charged ?? 'maybe');
+  const charged: Charged = isFree || !isSent ? 'no' : (reported?.charged ?? facts.charged ?? 'maybe');
   return {
-    operation_id: facts.operationId ?? told?.operation_id ?? null,
+    operation_id: facts.operationId ?? reported?.operation_id ?? null,
     command,
     state: toState(exit, facts),
     exit,
@@ -86,7 +88,7 @@ function toSummary(facts: RunFacts, command: string, exit: number): Summary {
     charged,
     credits_before: facts.creditsBefore ?? null,
     credits_after: facts.creditsAfter ?? null,
-    request_id: facts.requestId ?? told?.request_id ?? null,
+    request_id: facts.requestId ?? reported?.request_id ?? null,
     leads_search_id: facts.leadsSearchId ?? null,
     resume,
   };

@@ -82,8 +82,8 @@ function isProse(text: string): boolean {
   const goesOn = (line: string, at: number): boolean =>
     /^\p{Ll}\S* \S+ \S/u.test(line) && /^\S+(?: \S+){4,}[^.!?:;]$/u.test(lines[at - 1] ?? '');
   const wrapped = lines.filter(goesOn);
-  const told = filled.filter((line) => beginsSentence.test(line) && /^\S+(?: \S+){3,}[.!?]$/.test(line));
-  if (hasSeveral && (areMost(wrapped, 3) || areMost(told, 2))) return true;
+  const whole = filled.filter((line) => beginsSentence.test(line) && /^\S+(?: \S+){3,}[.!?]$/.test(line));
+  if (hasSeveral && (areMost(wrapped, 3) || areMost(whole, 2))) return true;
   const paragraphs = lines.filter((line, at) => line !== '' && !lines[at - 1] && !lines[at + 1]);
   const long = sentences.filter((count) => count > 2);
   return areMost(long, 2) && areMost(paragraphs, 2);

@@ -47,10 +47,10 @@ export async function openTable(
     if (flaw !== undefined)
       throw new UsageError(`the header of ${what} can't be read: ${unit} ${line} ${flaw}`);
     // No note if the user chose the header.
-    const isSaid = above === 0 || reading.headerRow !== undefined;
+    const isExplicit = above === 0 || reading.headerRow !== undefined;
     const lines = above === 1 ? `1 ${unit} above it is` : `${above} ${unit}s above it are`;
     const names = cells.map(visibleText).filter((cell) => cell !== '');
-    const note = isSaid
+    const note = isExplicit
       ? undefined
       : `The header of ${what} is ${unit} ${headerRow} (${names.join(', ').slice(0, 100)}): ${lines} not read.`;
     return { ...toRecords(cells, parsed, texts, what, isSheet), note };

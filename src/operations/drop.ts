@@ -42,8 +42,13 @@ export async function dropOperation(context: StoreContext, operationId: string):
     }
     const record = await readHistoryRecord(operation);
     const { charged, excluded, found, leads, not_found } = record;
-    const told = { charged, found, not_found, leads: leads ?? (found === null ? null : receivedOf(record)) };
-    const known = Object.fromEntries(Object.entries(told).filter(([, value]) => value !== null));
+    const counts = {
+      charged,
+      found,
+      not_found,
+      leads: leads ?? (found === null ? null : receivedOf(record)),
+    };
+    const known = Object.fromEntries(Object.entries(counts).filter(([, value]) => value !== null));
     await journal.end(
       entry.terminal('interrupted', {
         dropped: true,

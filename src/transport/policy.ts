@@ -63,15 +63,15 @@ const policy = {
     { charged: 'maybe' },
   ),
   // The request may have arrived, but no head of an answer came.
-  lost: doubtful('the connection to the service broke', unlessFree, once),
+  lost: uncertain('the connection to the service broke', unlessFree, once),
   // The head of the answer is invalid, and would be so again.
-  unreadable: doubtful(
+  unreadable: uncertain(
     "the answer of the service can't be read",
     ['interface', 'unknown', 'unknown', 'unknown'],
     0,
   ),
   // A 404 or 5xx without the error envelope: it comes from a proxy, not from the service.
-  gateway: doubtful('a server in front of the service answered instead', unlessFree, once),
+  gateway: uncertain('a server in front of the service answered instead', unlessFree, once),
   // A 4xx without the error envelope, from a firewall or proxy: the API key may be valid all the same.
   gateway_refused: row(
     'a server in front of the service refused the request',
@@ -85,7 +85,7 @@ const policy = {
     "The answer can't be fetched again. Report the request ID.",
     { charged: 'yes', again: [3, 3, 1, 0] },
   ),
-  internal_error: doubtful('the service failed', ['temporary', 'temporary', 'unknown', 'unknown'], once),
+  internal_error: uncertain('the service failed', ['temporary', 'temporary', 'unknown', 'unknown'], once),
   not_enabled: row(
     'the service does not offer this',
     'not_enabled',
@@ -157,6 +157,6 @@ function row(words: string, outcome: Row['outcome'], hint: Row['hint'], more: Pa
 }
 
 /** A fault after which it is unknown whether the service did the work. */
-function doubtful(words: string, outcome: Row['outcome'], again: Row['again']): Row {
+function uncertain(words: string, outcome: Row['outcome'], again: Row['again']): Row {
   return row(words, outcome, { is: 'in_doubt' }, { charged: 'maybe', again });
 }

@@ -547,7 +547,8 @@ describe('money', () => {
     await serve({ lost });
     write('list.txt', 'Ada\nBo\nCy\nDee\n');
     const args = ['--input', 'list.txt', '-o', 'out.jsonl'];
-    const doubt = /^warning: row 2 .*its answer was lost, and the row may have been charged: .* · charged: maybe$/m;
+    const doubt =
+      /^warning: row 2 .*its answer was lost, and the row may have been charged: .* · charged: maybe$/m;
     const all = '2 of them may have been charged';
     const first = await contacts(...args, '--errors', 'failed.csv');
     expect(first).toMatchObject(ending(3, all));

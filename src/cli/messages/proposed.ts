@@ -62,8 +62,8 @@ export function toReadCommand(how: 'fetch' | 'wait', leadsSearchId: string, rout
 }
 
 /**
- * Pure: the command that resumes an operation. It takes the profile of that operation, and whether it is local, but not an
- * address. `first`: how many rows of a list are to be bought.
+ * Pure: the command that resumes an operation. It reads the profile and --local from the operation, so only an address is named.
+ * `first`: how many rows of a list are to be bought.
  */
 export function toResumeCommand(
   operationId: string,

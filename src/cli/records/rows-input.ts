@@ -140,8 +140,8 @@ async function openHead(
   const source = { isRepeatable, look: isRepeatable ? lookAgain : look, take };
   const { rows: _, ...found } = opened;
   const ofColumn = `The first line of ${what} is its header, and is not sent. ${asLines}`;
-  const isSaid = nameIn(sent, opened.columns?.[0] ?? '') !== undefined;
-  return { ...found, note: opened.isOneColumn && !isSaid ? ofColumn : opened.note, what, head, source };
+  const isExplicit = nameIn(sent, opened.columns?.[0] ?? '') !== undefined;
+  return { ...found, note: opened.isOneColumn && !isExplicit ? ofColumn : opened.note, what, head, source };
 }
 
 /** Rows that can be looked at before they are consumed. Rows that were looked at stay in memory. */

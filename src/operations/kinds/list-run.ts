@@ -74,10 +74,10 @@ export async function* workThrough(
       if (awaited > 0) yield { is: 'stopping', answers: awaited, seconds: graceSeconds };
       awaited = 0;
       if (work.first !== undefined) {
-        const { row, told } = work.first;
+        const { row, announced } = work.first;
         work.first = undefined;
         yield { is: 'first_row', row: row.row, sends: sentIn(rows.kind, row) };
-        told();
+        announced();
       }
       const ready = canWrite ? takeReady(work.items) : [];
       if (ready.length > 0) {
@@ -135,8 +135,8 @@ function createWork(run: Run, rows: ListRows, costs: RowCosts, known: RowsKnown,
     /** Requests whose end is awaited: another row may ask for the same. */
     inProgress: new Map<bigint, Promise<RowResult>>(),
     /** The first row to buy, until it is announced. All rows wait for that, in their order. */
-    first: undefined as { readonly row: SendableRow; told(): void } | undefined,
-    told: undefined as Promise<void> | undefined,
+    first: undefined as { readonly row: SendableRow; announced(): void } | undefined,
+    announced: undefined as Promise<void> | undefined,
     /** How many rows wait for the limit. Reading pauses meanwhile, so that no more is reserved for the day than is needed soon. */
     waiting: 0,
     /** Whether the limit is being raised now; whether it can't be raised any more. */
@@ -255,11 +255,11 @@ async function resultOf(work: Work, row: RequestedRow): Promise<RowResult> {
 
 async function buyWithinLimit(work: Work, row: SendableRow, known: Known | undefined): Promise<RowResult> {
   await reserve(work, known);
-  work.told ??= new Promise((told) => {
-    work.first = { row, told };
+  work.announced ??= new Promise((announced) => {
+    work.first = { row, announced };
     work.changes.tell();
   });
-  await work.told;
+  await work.announced;
   const keyBefore = known && (await known.rows.keyOf(row.digest));
   work.cost.sent++;
   let charged: Charged = 'maybe';

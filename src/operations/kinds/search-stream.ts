@@ -125,7 +125,7 @@ async function* recoverSearch(
       if (event.is === 'page')
         for (const entity of event.page.entities) if (isLead(entity)) read.push(entity);
       if (event.is === 'stumbled') {
-        // Whoever has stopped the service on this machine does not start it again at once.
+        // A service on this machine that was stopped is not started again at once.
         if (event.fault instanceof RequestError && event.fault.fault === 'not_running') return undefined;
         yield event;
       }

@@ -116,7 +116,7 @@ function createFilter(
   return {
     check(leads: Records) {
       const identities = leads.map(isFiltering ? identityOf : () => undefined);
-      const isNew = identities.map(known.lacks);
+      const isNew = identities.map(known.isUnknown);
       return {
         /** For each lead, whether no earlier run of the list has delivered it. */
         isNew,

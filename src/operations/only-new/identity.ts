@@ -58,7 +58,7 @@ export function createKnown(identities: Iterable<Identity>) {
      * Whether a lead is unknown. Two leads are the same if they have the same name and a common link, or the same name and one of them has no
      * links. A lead without an identity is always unknown.
      */
-    lacks(identity: Identity | undefined): boolean {
+    isUnknown(identity: Identity | undefined): boolean {
       if (identity === undefined) return true;
       const [, , name, ...some] = identity;
       if (some.length === 0) return !names.has(name);

@@ -21,7 +21,7 @@ const what = 'the delivered leads';
 /** The file with the merged runs. */
 const foldedFile = 'folded.jsonl';
 const ending = '.jsonl';
-/** With no more files than this, nothing is merged. */
+/** With fewer files than this, nothing is merged. */
 const maxRuns = 20;
 
 export type Damaged = (what: string) => unknown;
