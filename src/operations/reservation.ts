@@ -80,8 +80,11 @@ export async function reserve(
 /** Reserves the maximum cost of the whole run, including what is spent already. Throws if that is unknown or too much. */
 function toReserved(spending: Spending, costs: Exclude<Costs, { is: 'nothing' }>): number {
   if (costs.is === 'once') return reserveCredits(spending, costs.worst);
-  const { each, fits: first, rest = 0, sent } = costs;
-  return reserveCredits(spending, times(each, sent + rest), { used: exact(sent * each.credits), first });
+  const { each, fits: first, rest, sent } = costs;
+  const used = { used: exact(sent * each.credits), first };
+  // Of rows that can't be counted, one more is the least: its price has to be known.
+  const least = rest ?? (missingPrice(each) === undefined ? 0 : 1);
+  return reserveCredits(spending, times(each, sent + least), used);
 }
 
 /** Pure: the credits that earlier runs of a list have reserved for rows that they sent. */

@@ -165,6 +165,25 @@ describe('the balance of --max-credits', () => {
     },
   );
 
+  it.each(['--max-credits 5', 'max_credits'])(
+    'without a price, a list from standard input is refused with the name of the setting: %s',
+    async (limit) => {
+      const at = await machineWith(answering);
+      if (limit === 'max_credits') writeSettings(at.env, { max_credits: 5 });
+      const more = limit === 'max_credits' ? '' : limit;
+      for (const [line, setting] of [
+        ['contact email', 'price.contact.email'],
+        ['enrich --field city', 'price.enrich'],
+        ['research', 'price.research'],
+        ['extract x_followers', 'price.extract'],
+      ] as const) {
+        const refused = await at.leadpipe(`${line} --input - -o a.csv ${more}`, { stdin: 'Ada\nBo\n' });
+        expect(refused).toMatchObject(ending(5, `because the setting ${setting} is not set`));
+      }
+      expect(at.requests.filter(({ method }) => method === 'POST')).toEqual([]);
+    },
+  );
+
   it('without a price is refused with the profile in which it is to be set', async () => {
     const at = await machineWith(answering);
     writeConfig(at.env, '{"profiles":{"work":{}}}');

@@ -23,7 +23,7 @@ export interface Filling {
 
 /** How answers are filled in. Throws UsageError if a table has no column for them: all rows would be bought. */
 export function toFilling(
-  { onlyMissing }: RowsOptions,
+  { local, onlyMissing }: RowsOptions & { readonly local?: true },
   { fields = [], fill: toFill }: ListOf,
   into: string,
   input: RowInput,
@@ -44,28 +44,35 @@ export function toFilling(
     const wanted = fields.length === 0 ? [into] : fields;
     throw toNoColumn(what, wanted, contactCandidatesIn(columns, into), fields.length === 0);
   }
-  let marked = 0;
+  let [lost, marked] = [0, 0];
   return {
     fill,
     rows: {
       isKept(record: JsonText) {
         const isKept = fill.isKept(record);
         if (!isKept && fill.hasPlaceholder(record)) marked++;
+        if (!isKept && fill.isLost(record)) lost++;
         return isKept;
       },
       source: {
         ...source,
         // Rows may have been looked at before they are taken.
         take() {
-          marked = 0;
+          [lost, marked] = [0, 0];
           return source.take();
         },
       },
     },
-    noteAtEnd: () =>
-      marked === 0
-        ? undefined
-        : `${countOf(marked, 'row')} ${plural(marked, 'has', 'have')} a word such as "n/a" or "-" in ${there}: it counts as missing.`,
+    noteAtEnd() {
+      const rows = (count: number): string => `${countOf(count, 'row')} ${plural(count, 'has', 'have')}`;
+      const words =
+        marked === 0 ? '' : `${rows(marked)} a word such as "n/a" or "-" in ${there}: it counts as missing. `;
+      const again =
+        lost === 0 || local
+          ? ''
+          : `${rows(lost)} an answer that was lost before: ${plural(lost, 'it', 'they')} may be charged twice.`;
+      return `${words}${again}`.trim() || undefined;
+    },
   };
 }
 

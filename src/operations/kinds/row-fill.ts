@@ -13,7 +13,15 @@ import {
 } from '../../json/text.ts';
 import { contactColumnIn } from '../../requests/column-meanings.ts';
 import { isEmptyWord } from '../../requests/row-texts.ts';
-import { decidingIn, type Join, missingReason, notFound, type Parts, uniqueNames } from './row-parts.ts';
+import {
+  decidingIn,
+  type Join,
+  lostAnswer,
+  missingReason,
+  notFound,
+  type Parts,
+  uniqueNames,
+} from './row-parts.ts';
 
 /** An input whose missing answers are filled in. */
 export interface FillInput {
@@ -34,6 +42,8 @@ export interface Fill extends Join {
   readonly there: readonly string[];
   /** Whether nothing is bought for a record: its answer is there, or the service had none. */
   isKept(record: JsonText): boolean;
+  /** Whether the answer of a record was lost: it may have been charged. */
+  isLost(record: JsonText): boolean;
   /** Whether a record has a placeholder such as `n/a` instead of an answer. */
   hasPlaceholder(record: JsonText): boolean;
 }
@@ -70,9 +80,9 @@ export function fillWith(
     ),
     isKept(record) {
       const view = new JsonView(record);
-      const note = stringOf(view.member(error))?.trim() ?? '';
-      return lastNotes.includes(note) || deciding.every((part) => partOf(view, part) !== undefined);
+      return lastNotes.includes(noteOf(view)) || deciding.every((part) => partOf(view, part) !== undefined);
     },
+    isLost: (record) => noteOf(new JsonView(record)).startsWith(lostAnswer),
     hasPlaceholder(record) {
       const view = new JsonView(record);
       return deciding.some((part) => isPlaceholder(foundAt(view, part)));
@@ -93,6 +103,11 @@ export function fillWith(
       return [withSet(record, [...filled, [error, note === undefined ? undefined : JSON.stringify(note)]])];
     },
   };
+
+  /** Why the answer of a record is missing. */
+  function noteOf(record: JsonView): string {
+    return stringOf(record.member(error))?.trim() ?? '';
+  }
 
   /** JSON may have an answer as one object under its name; in a table each part has a column. Any record of JSON may have either form. */
   function isNested(record: JsonView): boolean {

@@ -44,6 +44,9 @@ export function decidingIn(parts: Parts): Parts {
 /** The note of a row for which nothing was found. */
 export const notFound = 'not found';
 
+/** How the note of a row begins whose answer was lost. */
+export const lostAnswer = 'its answer was lost';
+
 /** Pure: why a row has no answer; undefined if a deciding part `isThere`. */
 export function missingReason(
   deciding: Parts,

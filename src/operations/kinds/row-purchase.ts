@@ -11,6 +11,7 @@ import { kinds } from './kinds.ts';
 import { isCountedBefore, type Known, type ListRows, type SendableRow } from './list-rows.ts';
 import type { Stop } from './list-stop.ts';
 import { createSlots } from './request-slots.ts';
+import { lostAnswer } from './row-parts.ts';
 
 export type ToClient = (waits?: WaitListener) => PayingClient;
 
@@ -239,6 +240,6 @@ function toFailed(error: LeadpipeError, isFree: boolean): RowEnd {
   // The service has a request with this key, from an earlier run whose answer is not here.
   const mayBe = charged === 'no' ? 'maybe' : charged;
   const cost = mayBe === 'yes' ? ', but the row was charged' : ', and the row may have been charged';
-  const lost = `its answer was lost${isFree ? '' : cost}`;
+  const lost = `${lostAnswer}${isFree ? '' : cost}`;
   return { state: 'unknown', outcome, message: `${lost}: ${message}`, requestId, charged: mayBe, body };
 }
