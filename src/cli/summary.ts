@@ -101,8 +101,9 @@ const stopped: readonly number[] = (['hung_up', 'interrupted', 'terminated'] as 
 /** Pure: the state in the words of the history. */
 function toState(exit: number, { isFinished, resume, rows }: RunFacts): (typeof states)[number] {
   const { complete, no_result, partial, reader_closed, unknown } = exitCodes;
-  // A run that finds nothing is complete, also with --exit-status.
-  if (exit === complete.code || (exit === no_result.code && isFinished)) return 'complete';
+  // A run that finds nothing is complete, also with --exit-status. With --first, there is more to buy.
+  if (exit === complete.code || (exit === no_result.code && isFinished))
+    return resume === undefined ? 'complete' : 'partial';
   if (exit === partial.code || exit === reader_closed.code) return 'partial';
   if (exit === unknown.code) return 'unknown';
   // A list with rows was interrupted, even if only the same command can resume it.

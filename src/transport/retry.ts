@@ -1,6 +1,6 @@
 import { type Clock, dayMs, pause } from '../clock.ts';
 import type { Endpoint } from '../contract/endpoints.ts';
-import { toMaybeCharged } from '../errors.ts';
+import { LeadpipeError, toMaybeCharged } from '../errors.ts';
 import { verdictOf } from './policy.ts';
 import { RequestError } from './request-error.ts';
 
@@ -53,7 +53,7 @@ export async function withRetries<T>(
       return await attempt();
     } catch (error) {
       // It was stopped, or it is a bug. What was sent before may have been charged all the same.
-      if (!(error instanceof RequestError)) throw doubt === undefined ? error : toMaybeCharged(error);
+      if (!(error instanceof RequestError)) throw doubt === undefined ? error : inDoubt(error, doubt);
       wait = waitOf(error, endpoint, tries, retrying);
       // Waiting until our own task is created is not a retry, and has its own limit.
       const isCreating = error.fault === 'already_exists' && endpoint.repetition === 'replays';
@@ -65,6 +65,12 @@ export async function withRetries<T>(
       trace?.(`retry in ${Math.round(wait)} ms: ${error.message}`);
     }
   }
+}
+
+/** An error that came after an attempt that may have been charged. */
+function inDoubt(error: unknown, { details: { idempotencyKey } }: RequestError): unknown {
+  const maybe = toMaybeCharged(error);
+  return maybe instanceof LeadpipeError ? maybe.with({ idempotencyKey }) : maybe;
 }
 
 /** Milliseconds to wait before the next attempt; undefined when there is none. */

@@ -295,7 +295,7 @@ describe('resume of a task', () => {
 
   it.each([
     ['created', undefined, 'leadpipe task wait ls_task'],
-    ['in doubt', errorAnswer('500 X', 'internal_error', 'no'), '--idempotency-key test-1'],
+    ['in doubt', errorAnswer('500 X', 'internal_error', 'no'), 'run the same command again within 24 hours'],
   ])('of a task create that is %s says how to have its task', async (_, answer, says) => {
     writeSettings(at.env, { 'retry.attempts': 1 });
     fault = answer;

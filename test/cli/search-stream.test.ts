@@ -254,7 +254,7 @@ describe('a stream that is cut off', () => {
       ending(
         3,
         '2 leads arrived, and are in leads.jsonl.part',
-        `leadpipe search company 'it'\\''s "x"' --limit 7 --dedup-service-leads ls_test`,
+        `leadpipe search company 'it'\\''s "x"' --limit 7 --no-history --dedup-service-leads ls_test`,
         'request req_test · charged: yes',
       ),
     );

@@ -122,6 +122,12 @@ describe('a run that ends by itself', () => {
       price,
     ],
     [
+      'a list of which only the first rows are bought',
+      'contact email --input three.txt --first 1 -o out.csv',
+      { ...resumable, state: 'partial', exit: 0, rows: 1, credits_at_most: 3, charged: 'yes' },
+      price,
+    ],
+    [
       'a list that a limit stops',
       'contact email --input - --max-credits 3 -o out.csv',
       { state: 'interrupted', exit: 5, rows: 1, credits_at_most: 3, charged: 'yes', resume: null },

@@ -29,7 +29,7 @@ export const createCommand = defineCommand({
       new Option('--schema <file>', 'the fields, as a JSON Schema (2020-12 or draft-07)').conflicts('field'),
       option(
         '--field <name:type=meaning>',
-        'fields, with commas between them; types: string, number, integer, boolean, string[] …',
+        'fields such as a,b (a meaning comes last); types: string, number, integer, boolean, string[] …',
         collect,
       ),
     ]),

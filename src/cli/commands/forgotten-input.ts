@@ -24,7 +24,9 @@ export async function checkNotForgotten(context: Context, argument: string, what
   }
   throw new UsageError(
     `${found}, and ${isNamed ? 'all of it would be sent as one text' : `only its name would be sent, as ${what}`}`,
-    isNamed ? hint : `${hint}\nTo send what is in the file as one text: @${file}`,
+    isNamed || (await hasTable(file))
+      ? hint
+      : `${hint}\nTo send what is in the file as one text: ${shellWord(`@${file}`)}`,
   );
 }
 

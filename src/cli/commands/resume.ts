@@ -174,7 +174,7 @@ async function toUnresumable(operation: Operation): Promise<LeadpipeError> {
     !isTask(command) || key === undefined
       ? print
       : !isNamed || leadsSearchId === undefined
-        ? `To get its task without buying another one, run the same command with --idempotency-key ${key}.`
+        ? 'To get its task without buying another one, run the same command again within 24 hours: it uses the same idempotency key.'
         : `To read the leads of its task, for free: ${toReadCommand('wait', leadsSearchId, routeOf(intent))}`,
   );
 }

@@ -88,8 +88,8 @@ const hints: Hints = {
     `Give a list: CSV, JSON, a workbook, or one text per line.${has('--input-format') ? ' If each line is one request: --input-format text.' : ''}`,
   bad_setting: ({ setting }, { options: { profile } }) =>
     `Set it again (${toSetCommand(setting, { profile }, '…')}), or remove it (leadpipe config unset ${setting}${flagOf(profile)}).`,
-  no_keychain: (_, { options: { profile } }) =>
-    `Set LEADPIPE_API_KEY, or store the key in a file: LEADPIPE_CREDENTIAL_STORE=file leadpipe auth login${flagOf(profile)}`,
+  no_keychain: (_, { options }) =>
+    `Set LEADPIPE_API_KEY, or store the key in a file: LEADPIPE_CREDENTIAL_STORE=file ${toCommand(['auth', 'login', ...routeWords(options)])}`,
   keys_damaged: (_, { options: { profile } }) =>
     `Repair or remove the file, then run \`leadpipe auth login${flagOf(profile)}\`. leadpipe did not change the file.`,
   key_lost: ({ profile }) => `Store it again: leadpipe auth login --profile ${profile}`,
@@ -160,7 +160,7 @@ const hints: Hints = {
       if (leadsSearchId === undefined)
         return 'Nothing is stored, and the service sent no ID of this search, so the same command buys all of its leads again.';
       const words = ['search', request.entity_type, request.objective.length > 200 ? '…' : request.objective];
-      words.push('--limit', String(rest));
+      words.push('--limit', String(rest), '--no-history');
       for (const one of [...dedupServiceLeads, leadsSearchId]) words.push('--dedup-service-leads', one);
       for (const one of dedupCustomLeads) words.push('--dedup-custom-leads', one);
       for (const one of enrichFields) words.push('--enrich-fields', one);

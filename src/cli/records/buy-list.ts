@@ -100,8 +100,11 @@ export async function buyList(
     if (finished === undefined) return undefined;
     close(context, options, toSummary(list, finished, received, options.errors));
     if (finished.missing !== undefined) throw finished.missing;
-    if (finished.hasMore) notes.say(toRestHint(options, finished.operationId));
-    else if (finished.isIdle) notes.say(toStartOver(true, options.run));
+    if (finished.hasMore) {
+      notes.say(toRestHint(options, finished.operationId));
+      const resume = toResumeCommand(finished.operationId, { baseUrl: options.baseUrl });
+      if (options.input !== '-') note(context, { resume });
+    } else if (finished.isIdle) notes.say(toStartOver(true, options.run));
     return { found: received.found, operationId: finished.operationId };
   });
 }

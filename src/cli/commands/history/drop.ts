@@ -51,9 +51,10 @@ function toLoss(record: HistoryRecord, operation: Operation, isFileLeft: boolean
   const { leads_search_id: id, operation_id, service } = record;
   const isLocal = service === 'local';
   if (isTask(command)) {
+    const buys = command === 'task wait' ? '' : ', and the same command buys a new task';
     return id === null
       ? 'Its task may have been bought, but its ID never arrived. If you drop it, leadpipe no longer asks for this ID: the same command buys a new task.'
-      : `If you drop it, nothing resumes it, and the same command buys a new task. The task itself keeps running at the service${isLocal ? '' : ', and is charged as usual'}. To read its leads, for free: ${toReadCommand('wait', id, routeOf(operation.intent))}`;
+      : `If you drop it, nothing resumes it${buys}. The task itself keeps running at the service${isLocal ? '' : ', and is charged as usual'}. To read its leads, for free: ${toReadCommand('wait', id, routeOf(operation.intent))}`;
   }
   const count = receivedOf(record);
   const all = rowsOf(command) === undefined ? 'leads' : 'rows';
