@@ -8,7 +8,7 @@
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 
@@ -56,6 +56,8 @@ const faults = all.filter(({ file, kind, name }) =>
 );
 const results = [];
 const scratch = mkdtempSync(join(tmpdir(), 'leadpipe-faults-'));
+// Some tests run the command as another user.
+chmodSync(scratch, 0o755);
 const children = new Set();
 process.on('exit', () => {
   for (const child of children) child.kill();

@@ -48,6 +48,23 @@ it('counts purchases, lists and --no-history together, and refuses the one above
   expect(service.charged.size).toBe(5);
 });
 
+it('counts a purchase without a record that was killed, also when the index is made anew', async () => {
+  const { gate, open } = createGate('"a"');
+  service = await startRowService({ gate });
+  at = createMachine(service.url);
+  writeSettings(at.env, { 'price.contact.email': 2, max_credits_per_day: 3 });
+  const child = at.start('contact email a --no-history');
+  const ended = resultOf(child);
+  await until(() => service.requests() === 1);
+  child.kill('SIGKILL');
+  await ended;
+  for (const _ of [1, 2]) {
+    await refused('contact email b', 'only 1 is left of the 3 for today');
+    rmSync(join(at.state, 'index'), { recursive: true, force: true });
+  }
+  open();
+});
+
 it('says how many rows of a list fit, and buys those', async () => {
   await bought('contact email a -q');
   const refusal =
@@ -489,6 +506,8 @@ describe('purchases before their price was set', () => {
     expect(stderr).toContain(
       'Set the price, so that its cost counts: leadpipe config set price.contact.email <credits>\n',
     );
+    const used = await at.leadpipe('balance', { stderrIsTerminal: true, columns: 300 });
+    expect(used.stderr).toContain('Used today: at most 0 credits (without 1 purchase of unknown cost).');
     await bought('config set price.contact.email 2');
     await bought(`${list(left)} --dry-run`);
     await refused(`${list(left + 1)} --dry-run`);

@@ -24,6 +24,7 @@ describe('history drop', () => {
       stdout: '',
     });
     expect(await at.history()).toEqual([{ ...cut, state: 'dropped' }]);
+    expect(at.files()).toEqual([]);
     // What arrived can be printed as before.
     expect((await at.leadpipe(`history show ${id}`)).stdout).toBe('{"name":"A"}\n{"name":"B"}\n');
     expect(await at.leadpipe(`resume ${id}`)).toMatchObject(failing(2, `${id} was dropped`));

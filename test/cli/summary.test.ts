@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { faultyWith } from '../durability/faulty-run.ts';
 import { ending } from '../helpers/ending.ts';
 import { runInProcess } from '../helpers/fake-context.ts';
 import { cutting, notFound, searchFrames, startFaultServer, wholeStream } from '../helpers/fault-server.ts';
@@ -402,6 +403,13 @@ describe('the file', () => {
     ])
       expect((await machine.leadpipe(`${line} --summary ${file}`)).code).toBe(2);
     expect(machine.files()).toEqual([]);
+  });
+
+  it('is whole, although a full pipe takes it in pieces', async () => {
+    const machine = createMachine();
+    const full = faultyWith({ mode: 'EAGAIN', at: 1, on: '.part' });
+    expect(await machine.run(`balance --local --summary ${file}`, full)).toMatchObject({ code: 0 });
+    expect(summaryOf(machine)).toMatchObject({ command: 'balance', exit: 0 });
   });
 
   it('can be a descriptor', async () => {

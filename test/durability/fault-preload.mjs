@@ -6,7 +6,7 @@
  *
  * `kill` and `stop` (SIGSTOP) come at the nth boundary; with `on`, right before the nth write to such a file. `EIO`: the
  * nth write, copy, sync, rename or new folder fails, once. `ENOSPC`: it and all later ones that need room fail; `ENOSPC
- * once`: only that one. `sync`: the nth sync fails. `full`: each of the `disks`, {"of":folder,"after":path}, is full as
+ * once`: only that one. `EAGAIN`: the nth write comes half-way, and the next one not at all, as into a full pipe. `open`: no such file can be made. `sync`: the nth sync fails. `full`: each of the `disks`, {"of":folder,"after":path}, is full as
  * soon as the file exists, except for what is removed there. With `on`, only files whose path ends like this can fail.
  * `report` gets the counts. `trace` gets a line per call, in order, for disk-trace.ts. Calls that need something to be on
  * the disk before (a request, a rename, output) are noted when they begin, writes when they have ended, a sync at both.
@@ -95,9 +95,14 @@ function failing(path) {
   if (!isMeant(path)) return false;
   writes++;
   if (writes === at && on !== '') end();
-  if (mode === 'EIO' || mode === 'ENOSPC once') return writes === at;
+  if (['EAGAIN', 'EIO', 'ENOSPC once'].includes(mode)) return writes === at;
   // A full disk stays full.
   return mode === 'ENOSPC' && writes >= at;
+}
+
+/** No file of this name can be made. */
+function failsToOpen(path, flags) {
+  if (mode === 'open' && creates(flags) && isMeant(path)) throw failure('EIO');
 }
 
 /** A full disk can still be synced. */
@@ -202,6 +207,7 @@ fs.writeSync = (fd, data, ...rest) => {
 
 fs.openSync = (path, flags, ...rest) => {
   const at = resolve(String(path));
+  failsToOpen(at, flags);
   if (creates(flags)) boundary(at);
   if (empties(flags)) givesRoom(at);
   const fd = openSync(path, flags, ...rest);
@@ -282,6 +288,7 @@ for (const name of ['open', 'rename', 'link', 'mkdir', 'rm', 'rmdir', 'unlink', 
     roomFor(name, args);
     if (needsRoom(name, args)) throw failure(mode.slice(0, 6));
     noteBefore(name, args);
+    if (name === 'open') failsToOpen(resolve(String(args[0])), args[1]);
     const result = await original(...args);
     if (name === 'open') {
       paths.set(result.fd, resolve(args[0]));

@@ -5,7 +5,17 @@ import type { Machine } from '../helpers/machine.ts';
 import { readOperations } from '../helpers/stored.ts';
 
 export interface Fault {
-  readonly mode: 'count' | 'kill' | 'stop' | 'EIO' | 'ENOSPC' | 'ENOSPC once' | 'full' | 'sync';
+  readonly mode:
+    | 'EAGAIN'
+    | 'count'
+    | 'kill'
+    | 'stop'
+    | 'EIO'
+    | 'ENOSPC'
+    | 'ENOSPC once'
+    | 'full'
+    | 'open'
+    | 'sync';
   readonly at?: number;
   /** Only of files whose path ends so; for the temporary file of a run, `<file>.part`. */
   readonly on?: string;

@@ -142,6 +142,23 @@ describe('the lock of an operation', () => {
   });
 });
 
+it.runIf(process.platform === 'linux')(
+  'a lock of a process that has ended is free, also while its parent has not asked how it ended',
+  async () => {
+    const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const [line] = await once(createInterface(parent.stdout), 'line');
+    const pid = Number(line);
+    const owner = ownerOf(pid);
+    expect(isAlive(owner, temporaryFolder())).toBe(true);
+    process.kill(pid, 'SIGKILL');
+    await expect.poll(() => readFileSync(`/proc/${pid}/stat`, 'utf8')).toMatch(/\) Z /);
+    expect(isAlive(owner, temporaryFolder())).toBe(false);
+    parent.kill('SIGKILL');
+  },
+);
+
 describe('a lock that another machine or container has', () => {
   const foreign = () => toOwner(1, '1', '0123456789ab');
 

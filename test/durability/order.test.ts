@@ -3,7 +3,14 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { rowsOf } from '../helpers/databases.ts';
-import { chunk, lastChunk, searchFrames, streamStart, wholeStream } from '../helpers/fault-server.ts';
+import {
+  chunk,
+  lastChunk,
+  searchFrames,
+  streamStart,
+  wholeAnswer,
+  wholeStream,
+} from '../helpers/fault-server.ts';
 import { createMachine, type Machine, machineWith } from '../helpers/machine.ts';
 import { resultOf, temporaryFolder, until } from '../helpers/run.ts';
 import { withoutLetters } from '../helpers/run-parts.ts';
@@ -220,6 +227,18 @@ it('leads that have arrived are on the disk while the search goes on', async () 
   );
   stream?.end(Buffer.concat([chunk(rest.join('')), Buffer.from(lastChunk)]));
   expect(await ended).toMatchObject({ code: 0 });
+});
+
+it('leads that came with a wrong content type are on the disk when the run has ended', async () => {
+  const trace = join(temporaryFolder(), 'trace');
+  const frames = searchFrames([['{"name":"A"}', '{"name":"B"}']]).join('');
+  const machine = await machineWith(wholeAnswer('200 OK', 'application/json', frames));
+  await machine.run('search company any --limit 2', faultyWith({ mode: 'count', trace }));
+  const calls = readTrace(trace).flatMap((one) =>
+    'path' in one && one.path.endsWith('/received.jsonl') ? [one.call] : [],
+  );
+  expect(calls).toContain('write');
+  expect(calls.lastIndexOf('synced')).toBeGreaterThan(calls.lastIndexOf('write'));
 });
 
 it('what a purchase without a record can cost is on the disk before it is sent', async () => {

@@ -297,6 +297,15 @@ describe('a named run', () => {
     expect(paid()).toEqual(all);
   });
 
+  it('is not told that it was bought, where its list has another row', async () => {
+    write('more.csv', 'objective\nAda\n');
+    const line = ['contact', 'email', '--input', 'more.csv', '--run', 'more', '-o', 'more-out.csv'];
+    expect((await leadpipe(line)).code).toBe(0);
+    write('more.csv', 'objective\nAda\nBo\n');
+    const again = await leadpipe(line);
+    expect(again).toMatchObject({ code: 0, stderr: expect.not.stringContaining('already bought a list') });
+  });
+
   it('finds the answers of its shards, whatever the output and the shard', async () => {
     expect((await named('-o', '0.csv', '--shard', '2/2')).code).toBe(0);
     expect((await named('-o', '1.csv', '--shard', '1/2')).code).toBe(0);

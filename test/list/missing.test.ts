@@ -190,6 +190,14 @@ describe('--only-missing', () => {
     expect(paid()).toEqual(['Ada, Acme', 'Bo, Acme', 'Bo, Acme']);
   });
 
+  it('says nothing of answers behind --first: their rows are in the input', async () => {
+    write('list.csv', 'objective\nAda\nBo\nCy\n');
+    await contacts('--input', 'list.csv', '-o', 'out.csv', '--first', '2');
+    const fewer = await contacts('--input', 'list.csv', '-o', 'out.csv', '--first', '1');
+    expect(fewer).toMatchObject({ code: 0, stderr: expect.not.stringContaining('no longer in the input') });
+    expect(paid()).toEqual(['Ada', 'Bo']);
+  });
+
   it('says nothing of itself where no row lacks an answer, or a list is resumed', async () => {
     write('list.csv', 'objective,email\nAda,a@x\n');
     expect((await contacts('--input', 'list.csv')).stderr).not.toContain('--only-missing');

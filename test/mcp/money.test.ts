@@ -1,7 +1,7 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { faultyWith } from '../durability/faulty-run.ts';
+import { type Fault, faultyWith } from '../durability/faulty-run.ts';
 import { contactResult, creditBalance } from '../helpers/bodies.ts';
 import { errorAnswer, jsonAnswer, searchFrames, wholeStream } from '../helpers/fault-server.ts';
 import { bareEnvironment, run, temporaryFolder } from '../helpers/run.ts';
@@ -252,6 +252,31 @@ describe('rows whose answers were lost', () => {
   });
 });
 
+it('a row that is refused does not keep the others from being bought', async () => {
+  const { env } = await serving((socket, { method, body }) => {
+    if (method === 'GET') return void socket.write(jsonAnswer(creditBalance(99)));
+    socket.write(
+      body.includes('nobody')
+        ? errorAnswer('422 X', 'invalid', 'no')
+        : jsonAnswer(contactResult('email', 'x', 'y')),
+    );
+  });
+  const { ask } = await startAgent({ env });
+  const rows = ['nobody', ...Array.from({ length: 12 }, (_, nth) => `Ada ${nth}`)];
+  const result = await ask('contact', { contact_type: 'email', rows });
+  expect(result).toMatchObject({ failed: 1, charged: 'yes' });
+});
+
+it('a key that was used for another request costs nothing, and is not told as a lost answer', async () => {
+  const conflict = errorAnswer('409 X', 'idempotency_error', 'another request');
+  const { env } = await serving((socket, { method }) => {
+    socket.write(method === 'GET' ? jsonAnswer(creditBalance(99)) : conflict);
+  });
+  const { ask } = await startAgent({ env });
+  const { error } = await ask('contact', contact);
+  expect(error).toMatchObject({ charged: 'no', hint: expect.not.stringContaining('its answer is lost') });
+});
+
 describe('only what is new', () => {
   it('is bought, and the same call gives the same leads again', async () => {
     const { service, env } = await startLedger({});
@@ -368,10 +393,13 @@ describe('limits', () => {
     });
   });
 
-  it('has all of it again where the disk was full, and nothing is left of that', async () => {
+  it.each<Fault>([
+    { mode: 'ENOSPC', at: 1, on: 'journal.jsonl' },
+    { mode: 'open', on: 'received.jsonl' },
+  ])('has all of it again where the disk had no room, and nothing is left of that: %j', async (fault) => {
     const { env: bare } = await serving((socket) => void socket.write(jsonAnswer(creditBalance(100))));
     const state = join(temporaryFolder(), 'state');
-    const full = faultyWith({ mode: 'ENOSPC', at: 1, on: 'journal.jsonl' });
+    const full = faultyWith(fault);
     const env = {
       ...bare,
       ...withSettings({ 'price.contact.email': 5 }),

@@ -99,15 +99,16 @@ describe.skipIf(!needs('script', 'stty'))('what was bought before', () => {
     at = createMachine(server.url);
     const search = 'search company x --limit 8';
     expect((await at.run(`${search} -o a.jsonl`)).code).toBe(0);
-    const [whole] = await at.history();
+    expect((await at.run(`${search} -o d.jsonl`)).code).toBe(0);
+    const [whole, later] = await at.history();
     isCut = true;
     expect((await at.run(`${search} -o b.jsonl`)).code).toBe(3);
-    const left = (await at.history())[1];
+    const left = (await at.history())[2];
     const bought = () => server.requests.length;
     const before = bought();
     for (const [file, named, words] of [
       ['a.jsonl', whole, 'already bought this'],
-      ['c.jsonl', whole, 'already bought this'],
+      ['c.jsonl', later, 'already bought this'],
     ] as const) {
       const { transcript } = await declined(`${search} -o ${file}`);
       expect(transcript).toContain(words);

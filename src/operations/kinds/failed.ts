@@ -25,7 +25,7 @@ export function toFailedEntries(error: unknown, repetition: Repetition = 'refuse
  * Sending it once more would bring nothing.
  */
 export function isGone(error: unknown, repetition: Repetition): boolean {
-  if (!(error instanceof RequestError) || error.details.charged === 'no') return false;
+  if (!(error instanceof RequestError)) return false;
   const { fault } = error.cause instanceof RequestError ? error.cause : error;
   return fault === 'conflict' || (repetition === 'refused' && ['already_exists', 'garbled'].includes(fault));
 }

@@ -54,9 +54,7 @@ export async function openRunFile(
     // Under this lock, no process merges the file of a run that is about to write to it.
     return await withFolderLock(folder, context, 'the list of these leads', async (lock) => {
       await foldOver(context.directories.state, folder, lock);
-      const log = await openLog(path, 'any', what, own);
-      await syncFolder(folder);
-      return log;
+      return await openLog(path, 'any', what, own);
     });
   } catch (thrown) {
     const error = notStored(what, path, thrown);
