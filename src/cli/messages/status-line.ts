@@ -140,8 +140,6 @@ export function toCounted(limit: number | undefined, count: number, label: strin
   ]);
 }
 
-export type Notes = ReturnType<typeof createNotes>;
-
 /** Lines on stderr that are not errors. All are cleaned, since they repeat words of the service. */
 export function createNotes(context: Context, options: Partial<ReportOptions>) {
   const { yellow, dim } = stylesOf(colorOf(context, context.stderr, options.color ?? true));
