@@ -70,7 +70,7 @@ export async function withRetries<T>(
 /** An error that came after an attempt that may have been charged. */
 function inDoubt(error: unknown, { details: { idempotencyKey } }: RequestError): unknown {
   const maybe = toMaybeCharged(error);
-  return maybe instanceof LeadpipeError ? maybe.with({ idempotencyKey }) : maybe;
+  return maybe instanceof LeadpipeError ? maybe.with({ idempotencyKey, facts: { is: 'in_doubt' } }) : maybe;
 }
 
 /** Milliseconds to wait before the next attempt; undefined when there is none. */

@@ -55,8 +55,8 @@ export function toToolErrorFields(thrown: unknown, route: Route) {
     type === 'confirmation_unavailable'
       ? 'Use a client that supports elicitation, or ask the person to start the server without --confirm, perhaps with --max-credits.'
       : own;
-  const known = hint !== undefined || asked === undefined;
-  return toErrorFields(known ? thrown : (thrown as LeadpipeError).with({ hint: asked }), ranFor(route));
+  const isReplaced = hint === undefined && asked !== undefined;
+  return toErrorFields(isReplaced ? (thrown as LeadpipeError).with({ hint: asked }) : thrown, ranFor(route));
 }
 
 function toRaise(setting: string, route: Route): string {
