@@ -362,13 +362,17 @@ describe('resume of a search', () => {
   });
 
   it('is of its own profile, unless another one is named', async () => {
-    const profiles = { default: {}, small: { max_credits_per_day: 8 } };
+    const profiles = { default: {}, work: {}, small: { max_credits_per_day: 8 } };
     writeConfig(at.env, JSON.stringify({ profiles }));
     const operation = await cut('--limit 9 --profile default');
     expect(await resume(operation, '--profile small')).toMatchObject(ending(5, 'max_credits_per_day'));
     expect(bodies()).toHaveLength(1);
     Object.assign(at.env, { LEADPIPE_PROFILE: 'small' });
     expect(await resume(operation)).toMatchObject({ code: 0 });
+    at.env.LEADPIPE_PROFILE = 'default';
+    script.cuts = 1;
+    const ofWork = await cut('--limit 9 --profile work -q');
+    expect(await resume(ofWork, '--profile small')).toMatchObject(ending(5, 'max_credits_per_day'));
   });
 
   it('that is refused changes nothing: by its ID, as the latest, and with the same command, the same rest is bought', async () => {
